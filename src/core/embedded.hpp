@@ -1,0 +1,18 @@
+#pragma once
+// Data files that are compiled into the library (cmake/EmbedData.cmake).
+#include <span>
+#include <string_view>
+
+namespace meshwright {
+
+struct EmbeddedFile {
+  std::string_view name;  ///< file name without its folder, "accelerators.json"
+  std::string_view content;
+};
+
+std::span<const EmbeddedFile> embedded_hardware();    ///< data/hardware/*.json
+std::span<const EmbeddedFile> embedded_workloads();   ///< data/workloads/*.json
+std::span<const EmbeddedFile> embedded_frameworks();  ///< data/frameworks/*.json
+std::span<const EmbeddedFile> embedded_platforms();   ///< data/hardware/platforms/*.json
+
+}  // namespace meshwright

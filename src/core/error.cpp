@@ -1,0 +1,74 @@
+#include "meshwright/core/error.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <numeric>
+#include <vector>
+
+namespace meshwright {
+namespace {
+
+std::string folded(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c != '-' && c != '_' && c != ' ') out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  return out;
+}
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i + 1;
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t substituted = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({row[j] + 1, row[j + 1] + 1, substituted});
+    }
+  }
+  return row[b.size()];
+}
+
+std::string joined(std::string where, const std::string& what) {
+  if (where.empty()) return what;
+  return std::move(where) + ": " + what;
+}
+
+}  // namespace
+
+Error::Error(std::string where, std::string what_happened)
+    : std::runtime_error(joined(where, what_happened)),
+      where_(std::move(where)),
+      what_happened_(std::move(what_happened)) {}
+
+std::string nearest(std::string_view found, std::span<const std::string> valid) {
+  const std::string wanted = folded(found);
+  std::string best;
+  std::size_t best_distance = wanted.size() / 2 + 1;
+  for (const std::string& candidate : valid) {
+    const std::string other = folded(candidate);
+    std::size_t distance = edit_distance(wanted, other);
+    // A beginning or a part of a longer name ("llama3.1-405" of "llama-3.1-405b") counts as near.
+    if (wanted.size() >= 3 && other.find(wanted) != std::string::npos) distance = std::min<std::size_t>(distance, 1);
+    if (distance < best_distance) {
+      best_distance = distance;
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+std::string suggestion(std::string_view found, std::span<const std::string> valid) {
+  if (const std::string near = nearest(found, valid); !near.empty()) return " (did you mean '" + near + "'?)";
+  std::string list;
+  constexpr std::size_t most = 12;
+  for (std::size_t i = 0; i < valid.size() && i < most; ++i) list += (i == 0 ? "" : ", ") + valid[i];
+  if (valid.size() > most) list += ", ... (" + std::to_string(valid.size()) + " in all)";
+  return valid.empty() ? "" : "; expected one of " + list;
+}
+
+std::string Violation::text() const { return rule + ": needs " + needed + ", has " + available; }
+
+}  // namespace meshwright

@@ -1,0 +1,235 @@
+#include "meshwright/core/reader.hpp"
+
+#include <fmt/format.h>
+#include <zlib.h>
+
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "core/units_detail.hpp"
+
+namespace meshwright {
+
+using json = nlohmann::ordered_json;
+
+struct Reader::Impl {
+  std::shared_ptr<const json> document;  // keeps `value` alive
+  const json* value;
+  std::string name, pointer;
+};
+
+namespace {
+
+std::string shown(const json& value) {
+  std::string text = value.dump();
+  if (text.size() > 60) text = text.substr(0, 57) + "...";
+  return text;
+}
+
+// nlohmann's sentence names line and column after a "[json.exception...]" tag; the tag is of no use to a person.
+std::string without_tag(std::string message) {
+  if (const auto end = message.find("] "); end != std::string::npos) message.erase(0, end + 2);
+  return message;
+}
+
+std::shared_ptr<const json> parsed(std::string_view text, const std::string& name) {
+  if (text.empty()) throw Error(name, "the file is empty, expected JSON");
+  try {
+    return std::make_shared<const json>(json::parse(text));
+  } catch (const nlohmann::json::exception& e) {
+    throw Error(name, "not valid JSON: " + without_tag(e.what()));
+  }
+}
+
+std::string escaped(std::string_view key) {
+  std::string out;
+  for (const char c : key) out += c == '~' ? std::string("~0") : c == '/' ? std::string("~1") : std::string(1, c);
+  return out;
+}
+
+std::string gunzipped(const std::filesystem::path& path) {
+  const gzFile file = gzopen(path.c_str(), "rb");
+  if (file == nullptr) throw Error(path.string(), "cannot be opened");
+  std::string out;
+  char buffer[65536];
+  int got = 0;
+  while ((got = gzread(file, buffer, sizeof buffer)) > 0) out.append(buffer, static_cast<std::size_t>(got));
+  const bool failed = got < 0 || gzeof(file) == 0;
+  gzclose(file);
+  if (failed) throw Error(path.string(), "is not a whole gzip file");
+  return out;
+}
+
+}  // namespace
+
+std::string read_file(const std::filesystem::path& path) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored)) throw Error(path.string(), "no such file");
+  if (std::filesystem::is_directory(path, ignored)) throw Error(path.string(), "is a folder, expected a file");
+  if (path.extension() == ".gz") return gunzipped(path);
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw Error(path.string(), "cannot be read");
+  std::ostringstream content;
+  content << in.rdbuf();
+  return std::move(content).str();
+}
+
+void write_file(const std::filesystem::path& path, std::string_view content) {
+  const std::filesystem::path beside = path.string() + ".part";
+  {
+    std::ofstream out(beside, std::ios::binary | std::ios::trunc);
+    out << content;
+    out.flush();
+    if (!out) {
+      std::error_code ignored;
+      std::filesystem::remove(beside, ignored);
+      throw Error(path.string(), "cannot be written");
+    }
+  }
+  std::error_code failed;
+  std::filesystem::rename(beside, path, failed);
+  if (failed) throw Error(path.string(), "cannot be written: " + failed.message());
+}
+
+Reader Reader::text(std::string_view content, std::string name) {
+  auto document = parsed(content, name);
+  const json* root = document.get();
+  return Reader(std::make_shared<const Impl>(Impl{std::move(document), root, std::move(name), ""}));
+}
+
+Reader Reader::file(const std::filesystem::path& path) { return text(read_file(path), path.string()); }
+
+std::vector<Reader> Reader::lines(const std::filesystem::path& path) {
+  const std::string content = read_file(path);
+  std::vector<Reader> readers;
+  std::size_t number = 0;
+  for (std::size_t start = 0; start < content.size();) {
+    std::size_t end = content.find('\n', start);
+    if (end == std::string::npos) end = content.size();
+    const std::string_view line = std::string_view(content).substr(start, end - start);
+    ++number;
+    if (line.find_first_not_of(" \t\r") != std::string_view::npos) {
+      readers.push_back(text(line, path.string() + ":" + std::to_string(number)));
+    }
+    start = end + 1;
+  }
+  return readers;
+}
+
+std::string Reader::where() const { return impl_->pointer.empty() ? impl_->name : impl_->name + ":" + impl_->pointer; }
+
+void Reader::fail(const std::string& message) const { throw Error(where(), message); }
+
+bool Reader::is_null() const { return impl_->value->is_null(); }
+bool Reader::is_object() const { return impl_->value->is_object(); }
+bool Reader::is_array() const { return impl_->value->is_array(); }
+bool Reader::is_string() const { return impl_->value->is_string(); }
+bool Reader::is_number() const { return impl_->value->is_number(); }
+bool Reader::is_boolean() const { return impl_->value->is_boolean(); }
+
+bool Reader::has(std::string_view key) const { return find(key).has_value(); }
+
+std::optional<Reader> Reader::find(std::string_view key) const {
+  if (!is_object()) fail("found " + shown(*impl_->value) + ", expected an object");
+  const auto member = impl_->value->find(key);
+  if (member == impl_->value->end() || member->is_null()) return std::nullopt;
+  return Reader(
+      std::make_shared<const Impl>(Impl{impl_->document, &*member, impl_->name, impl_->pointer + "/" + escaped(key)}));
+}
+
+Reader Reader::at(std::string_view key) const {
+  if (auto member = find(key)) return *member;
+  const std::vector<std::string> present = keys();
+  const std::string near = nearest(key, present);
+  fail(fmt::format("'{}' is missing{}", key, near.empty() ? "" : fmt::format(" (found '{}')", near)));
+}
+
+std::vector<std::string> Reader::keys() const {
+  if (!is_object()) fail("found " + shown(*impl_->value) + ", expected an object");
+  std::vector<std::string> out;
+  for (const auto& [key, value] : impl_->value->items()) out.push_back(key);
+  return out;
+}
+
+std::vector<Reader> Reader::items() const {
+  if (!is_array()) fail("found " + shown(*impl_->value) + ", expected a list");
+  std::vector<Reader> out;
+  std::size_t index = 0;
+  for (const json& element : *impl_->value) {
+    out.push_back(Reader(std::make_shared<const Impl>(
+        Impl{impl_->document, &element, impl_->name, impl_->pointer + "/" + std::to_string(index++)})));
+  }
+  return out;
+}
+
+void Reader::allow_only(std::span<const std::string_view> known) const {
+  const std::vector<std::string> valid(known.begin(), known.end());
+  for (const std::string& key : keys()) {
+    if (std::find(known.begin(), known.end(), key) == known.end()) {
+      fail(fmt::format("unknown key '{}'{}", key, suggestion(key, valid)));
+    }
+  }
+}
+
+std::string Reader::string() const {
+  if (!is_string()) fail("found " + shown(*impl_->value) + ", expected a string");
+  return impl_->value->get<std::string>();
+}
+
+double Reader::number() const {
+  if (!is_number()) fail("found " + shown(*impl_->value) + ", expected a number");
+  const double value = impl_->value->get<double>();
+  if (!std::isfinite(value)) fail("found " + shown(*impl_->value) + ", expected a finite number");
+  return value;
+}
+
+bool Reader::boolean() const {
+  if (!is_boolean()) fail("found " + shown(*impl_->value) + ", expected true or false");
+  return impl_->value->get<bool>();
+}
+
+long long Reader::integer64(long long least, long long most) const {
+  const double value = is_number() ? impl_->value->get<double>() : std::nan("");
+  const bool whole = std::isfinite(value) && value == std::floor(value) && value >= static_cast<double>(least) &&
+                     value <= static_cast<double>(most);
+  if (!whole) {
+    fail(fmt::format("found {}, expected a whole number from {} to {}", shown(*impl_->value), least, most));
+  }
+  return static_cast<long long>(value);
+}
+
+int Reader::integer(int least, int most) const { return static_cast<int>(integer64(least, most)); }
+
+std::size_t Reader::one_of(std::span<const std::string> names) const {
+  const std::string found = string();
+  const auto match = std::find(names.begin(), names.end(), found);
+  if (match == names.end()) fail(fmt::format("found '{}'{}", found, suggestion(found, names)));
+  return static_cast<std::size_t>(match - names.begin());
+}
+
+std::string Reader::string_or(std::string_view key, std::string fallback) const {
+  const auto member = find(key);
+  return member ? member->string() : std::move(fallback);
+}
+double Reader::number_or(std::string_view key, double fallback) const {
+  const auto member = find(key);
+  return member ? member->number() : fallback;
+}
+int Reader::integer_or(std::string_view key, int fallback, int least, int most) const {
+  const auto member = find(key);
+  return member ? member->integer(least, most) : fallback;
+}
+bool Reader::boolean_or(std::string_view key, bool fallback) const {
+  const auto member = find(key);
+  return member ? member->boolean() : fallback;
+}
+
+std::string Reader::dump() const { return impl_->value->dump(); }
+
+void Reader::refuse_bare_quantity(Dimension dimension) const {
+  fail("found " + shown(*impl_->value) + ", expected " + expected_quantity(dimension) + " as a string");
+}
+
+}  // namespace meshwright

@@ -1,0 +1,14 @@
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "meshwright/core/quantity.hpp"
+
+namespace meshwright {
+
+/// What parse_quantity does, for a dimension known at run time; the result is in base units.
+double parse_in_base_units(std::string_view text, Dimension dimension, const std::string& where);
+/// "a bandwidth with a unit (GB/s, Gb/s, ...)": what a reader says it expected.
+std::string expected_quantity(Dimension dimension);
+
+}  // namespace meshwright

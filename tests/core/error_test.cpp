@@ -1,0 +1,35 @@
+#include "meshwright/core/error.hpp"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace meshwright {
+namespace {
+
+const std::vector<std::string> models = {"llama-3.1-405b", "llama-3.1-70b", "gpt-3-175b"};
+
+TEST(Error, NamesPlaceAndCauseOnOneLine) {
+  const Error e("job.json:/layout/tp", "found 0, expected a whole number from 1 to 64");
+  EXPECT_STREQ(e.what(), "job.json:/layout/tp: found 0, expected a whole number from 1 to 64");
+  EXPECT_EQ(e.where(), "job.json:/layout/tp");
+}
+
+TEST(Nearest, ForgivesCaseDashesAndAFewLetters) {
+  EXPECT_EQ(nearest("Llama3.1 405B", models), "llama-3.1-405b");
+  EXPECT_EQ(nearest("gpt3-175b", models), "gpt-3-175b");
+  EXPECT_EQ(nearest("lama-3.1-70b", models), "llama-3.1-70b");
+  EXPECT_EQ(nearest("zzz", models), "");
+}
+
+TEST(Suggestion, ListsTheValidOnesWhereNothingIsNear) {
+  EXPECT_EQ(suggestion("gpt-3-175", models), " (did you mean 'gpt-3-175b'?)");
+  EXPECT_EQ(suggestion("zzz", models), "; expected one of llama-3.1-405b, llama-3.1-70b, gpt-3-175b");
+}
+
+TEST(Violation, ReadsAsASentence) {
+  EXPECT_EQ((Violation{"device memory", "91.2 GB", "80.0 GB"}).text(), "device memory: needs 91.2 GB, has 80.0 GB");
+}
+
+}  // namespace
+}  // namespace meshwright

@@ -1,0 +1,81 @@
+#include "meshwright/core/reader.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <functional>
+
+namespace meshwright {
+namespace {
+using namespace literals;
+using testing::AllOf;
+using testing::HasSubstr;
+
+std::string refusal(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "accepted";
+}
+
+const char* const sample = R"({"layout": {"tp": 8, "pp": -1, "name": "x", "flags": [true, 3]},
+                             "bandwidth": "400 Gb/s", "bare": 400, "nothing": null})";
+
+TEST(Reader, GivesValuesWithTheirPlace) {
+  const Reader r = Reader::text(sample, "job.json");
+  EXPECT_EQ(r.at("layout").at("tp").integer(1), 8);
+  EXPECT_EQ(r.at("bandwidth").quantity<BytesPerSecond::dimension>(), 50_GBps);
+  EXPECT_EQ(r.at("layout").at("flags").items()[1].where(), "job.json:/layout/flags/1");
+  EXPECT_FALSE(r.has("nothing"));
+  EXPECT_EQ(r.integer_or("absent", 7), 7);
+}
+
+TEST(Reader, RefusesWithPlaceFoundAndExpected) {
+  const Reader r = Reader::text(sample, "job.json");
+  EXPECT_THAT(refusal([&] { r.at("layout").at("pp").integer(1, 64); }),
+              AllOf(HasSubstr("job.json:/layout/pp"), HasSubstr("found -1"), HasSubstr("from 1 to 64")));
+  EXPECT_THAT(refusal([&] { r.at("bare").quantity<BytesPerSecond::dimension>(); }),
+              AllOf(HasSubstr("job.json:/bare"), HasSubstr("400"), HasSubstr("GB/s")));
+  EXPECT_THAT(refusal([&] { r.at("layuot"); }), AllOf(HasSubstr("'layuot' is missing"), HasSubstr("'layout'")));
+  EXPECT_THAT(refusal([&] { r.at("layout").at("name").number(); }), HasSubstr("expected a number"));
+  EXPECT_THAT(refusal([&] {
+                r.at("layout").allow_only({"tp", "pp", "names", "flags"});
+              }),
+              AllOf(HasSubstr("unknown key 'name'"), HasSubstr("did you mean 'names'")));
+  EXPECT_THAT(refusal([&] { r.items(); }), HasSubstr("expected a list"));
+}
+
+TEST(Reader, RefusesNumbersThatNoDoubleHolds) {
+  EXPECT_THAT(refusal([] { Reader::text(R"({"n": 1e400})", "job.json").at("n").number(); }), HasSubstr("job.json"));
+  EXPECT_THAT(refusal([] { Reader::text(R"({"n": 1e30})", "j").at("n").integer(); }), HasSubstr("whole number"));
+}
+
+TEST(Reader, RefusesTruncatedAndEmptyJson) {
+  EXPECT_THAT(refusal([] { Reader::text("{\"a\": [1, 2", "cut.json"); }),
+              AllOf(HasSubstr("cut.json"), HasSubstr("not valid JSON")));
+  EXPECT_THAT(refusal([] { Reader::text("", "empty.json"); }), HasSubstr("empty"));
+  EXPECT_THAT(refusal([] { Reader::file("absent.json"); }), HasSubstr("no such file"));
+}
+
+TEST(Reader, LinesCarryTheirNumber) {
+  const std::filesystem::path path = std::filesystem::path(testing::TempDir()) / "records.jsonl";
+  std::ofstream(path) << "{\"a\": 1}\n\n{\"a\": \"x\"}\n";
+  const auto lines = Reader::lines(path);
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_THAT(refusal([&] { lines[1].at("a").number(); }), HasSubstr("records.jsonl:3:/a"));
+}
+
+TEST(WriteFile, ReplacesInOneStep) {
+  const std::filesystem::path path = std::filesystem::path(testing::TempDir()) / "out.json";
+  write_file(path, "one");
+  write_file(path, "two");
+  EXPECT_EQ(read_file(path), "two");
+  EXPECT_FALSE(std::filesystem::exists(path.string() + ".part"));
+  EXPECT_THROW(write_file("/nowhere/at/all/out.json", "x"), Error);
+}
+
+}  // namespace
+}  // namespace meshwright

@@ -1,0 +1,72 @@
+#include "meshwright/core/units.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "meshwright/core/error.hpp"
+
+namespace meshwright {
+namespace {
+using namespace literals;
+using testing::AllOf;
+using testing::HasSubstr;
+
+template <class Q>
+std::string refusal(std::string_view text) {
+  try {
+    parse_quantity<Q::dimension>(text, "--flag");
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "accepted";
+}
+
+TEST(ParseQuantity, TakesTheSpellingsOfTheField) {
+  EXPECT_EQ(parse_quantity<BytesPerSecond::dimension>("400 Gb/s", ""), 50_GBps);
+  EXPECT_EQ(parse_quantity<BytesPerSecond::dimension>("400Gbps", ""), 50_GBps);
+  EXPECT_EQ(parse_quantity<BytesPerSecond::dimension>(" 3.35 TB/s ", ""), 3350_GBps);
+  EXPECT_EQ(parse_quantity<Bytes::dimension>("80GiB", ""), 80_GiB);
+  EXPECT_EQ(parse_quantity<Bytes::dimension>("80 GB", ""), 80_GB);
+  EXPECT_EQ(parse_quantity<Seconds::dimension>("2.5 us", ""), 2.5_us);
+  EXPECT_EQ(parse_quantity<FlopsPerSecond::dimension>("989 TFLOP/s", ""), 989_TFLOPps);
+  EXPECT_DOUBLE_EQ(parse_quantity<Dollars::dimension>("$30000", "").value(), 30000);
+  EXPECT_DOUBLE_EQ(parse_quantity<DollarsPerJoule::dimension>("0.08 $/kWh", "").value(), 0.08 / 3.6e6);
+}
+
+TEST(ParseQuantity, RefusesWithTheUnitsThatItTakes) {
+  EXPECT_THAT(refusal<BytesPerSecond>("400"), AllOf(HasSubstr("--flag"), HasSubstr("bare number"), HasSubstr("Gb/s")));
+  EXPECT_THAT(refusal<BytesPerSecond>("400 GBs"), AllOf(HasSubstr("'GBs'"), HasSubstr("did you mean 'GB/s'")));
+  EXPECT_THAT(refusal<BytesPerSecond>("400 GB"), HasSubstr("expected a bandwidth"));
+  EXPECT_THAT(refusal<Bytes>("80 Gb"), HasSubstr("expected a size"));
+  EXPECT_THAT(refusal<Seconds>("-1 s"), HasSubstr("expected a time"));
+  EXPECT_THAT(refusal<Seconds>("1e400 s"), HasSubstr("expected a time"));
+  EXPECT_THAT(refusal<Seconds>("nan s"), HasSubstr("expected a time"));
+  EXPECT_THAT(refusal<Seconds>(""), HasSubstr("expected a time"));
+  EXPECT_THAT(refusal<Watts>("700 W W"), HasSubstr("expected a power"));
+}
+
+TEST(Format, ReadsWell) {
+  EXPECT_EQ(format(91.2_GB), "91.2 GB");
+  EXPECT_EQ(format(999.96_GB), "1.00 TB");
+  EXPECT_EQ(format(450_GBps), "450 GB/s");
+  EXPECT_EQ(format(400_TFLOPps), "400 TFLOP/s");
+  EXPECT_EQ(format(4.314_s), "4.31 s");
+  EXPECT_EQ(format(12.74_ms), "12.7 ms");
+  EXPECT_EQ(format(Seconds{}), "0 s");
+  EXPECT_EQ(format(Dollars::base(1.25e6)), "$1.25 M");
+  EXPECT_EQ(format_count(405.85e9), "406 B");
+  EXPECT_EQ(format_percent(0.417), "41.7 %");
+}
+
+TEST(ParseMessageSize, IsBinaryAsInNcclTests) {
+  EXPECT_EQ(parse_message_size("1K", ""), 1_KiB);
+  EXPECT_EQ(parse_message_size("8G", ""), 8_GiB);
+  EXPECT_EQ(parse_message_size("512", ""), 512_B);
+  EXPECT_EQ(parse_message_size("4MiB", ""), 4_MiB);
+  EXPECT_THROW(parse_message_size("12 parsecs", "-b"), Error);
+  EXPECT_THROW(parse_message_size("-8", "-b"), Error);
+  EXPECT_THROW(parse_message_size("", "-b"), Error);
+}
+
+}  // namespace
+}  // namespace meshwright
