@@ -1,0 +1,57 @@
+#pragma once
+// The hardware database: data/hardware compiled in, with overlays on top.
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "meshwright/core/reader.hpp"
+#include "meshwright/hardware/node.hpp"
+
+namespace meshwright {
+
+struct ReferenceCluster {
+  std::string name, title;
+  std::string node;
+  int nodes = 0;
+  Network network;
+  std::vector<Provenance> sources;
+};
+
+struct Catalog {
+  std::vector<Accelerator> accelerators;
+  std::vector<Link> links;
+  std::vector<Nic> nics;
+  std::vector<Switch> switches;
+  std::vector<Node> nodes;
+  std::vector<ReferenceCluster> clusters;
+
+  /// Lookups by name, forgiving case and dashes; Error(where, ...) with the nearest spelling.
+  const Accelerator& accelerator(std::string_view name, const std::string& where = "hardware") const;
+  const Link& link(std::string_view name, const std::string& where = "hardware") const;
+  const Nic& nic(std::string_view name, const std::string& where = "hardware") const;
+  const Switch& switch_named(std::string_view name, const std::string& where = "hardware") const;
+  const Node& node(std::string_view name, const std::string& where = "hardware") const;
+};
+
+/// The compiled-in catalogue, read once.
+const Catalog& builtin_catalog();
+/// `base` with the entries of every *.json in `folder` added or, where the name is the same, merged over field by
+/// field.
+Catalog overlay(Catalog base, const std::filesystem::path& folder);
+/// builtin_catalog() with the overlays of `folder` (may be empty) and of MESHWRIGHT_HARDWARE.
+Catalog load_catalog(const std::filesystem::path& folder = {});
+
+/// A cluster from the name of a reference cluster, the name of a node (with `nodes`; 0 = 1), or a cluster file
+/// (*.json). `accelerators` > 0 takes the first that many of it (whole nodes where more than one) and refuses more than
+/// it has, except for a node name, where the number of nodes follows from it.
+Cluster make_cluster(const Catalog& catalog, std::string_view name_or_file, int nodes = 0, int accelerators = 0);
+/// A cluster from a JSON object: {"node": "dgx-h100", "nodes": 2048, "network": {...}} or with "node" spelled out.
+Cluster read_cluster(const Catalog& catalog, const Reader& reader);
+/// A cluster as a training record describes it: an accelerator name and what is known of node and NICs.
+/// Zero or empty = take the usual node of that accelerator, listed among the assumptions.
+Cluster cluster_from_parts(const Catalog& catalog, std::string_view accelerator, int accelerators, int node_size,
+                           int scale_up_domain, int nics_per_node, BytesPerSecond nic_bandwidth,
+                           std::string_view fabric, const std::string& where);
+
+}  // namespace meshwright

@@ -1,0 +1,64 @@
+#pragma once
+// A node (server, tray or host) and a cluster of them.
+#include <string>
+#include <vector>
+
+#include "meshwright/hardware/accelerator.hpp"
+#include "meshwright/hardware/interconnect.hpp"
+
+namespace meshwright {
+
+/// How accelerators of one scale-up domain are joined.
+enum class ScaleUpKind { none, pcie, cube_mesh, nvlink_bridge, switched, full_mesh, torus_2d, torus_3d };
+std::string_view name(ScaleUpKind kind);
+
+struct Node {
+  std::string name;         ///< "dgx-h100"
+  std::string title;        ///< "NVIDIA DGX H100"
+  std::string accelerator;  ///< name in the catalogue
+  int accelerators = 8;     ///< in this node
+  ScaleUpKind scale_up = ScaleUpKind::switched;
+  int scale_up_domain = 8;              ///< accelerators in one domain; may span nodes (NVL72: 72)
+  BytesPerSecond scale_up_bandwidth{};  ///< per accelerator, per direction
+  std::string scale_up_switch;          ///< switch name, "nvswitch3"; "" where there is none
+  bool scale_up_reduces = false;        ///< in-switch reduction (NVLS)
+  int nics = 8;                         ///< for the training fabric
+  BytesPerSecond nic_bandwidth{};       ///< one NIC
+  std::string nic;                      ///< NIC name
+  std::string fabric;                   ///< "infiniband", "roce", "efa", "slingshot", "ethernet", "ici", ...
+  std::string pcie;                     ///< "pcie-gen5"
+  int sockets = 2;
+  std::string cpu;  ///< "intel", "amd", "arm"
+  Watts power{};    ///< maximum
+  std::vector<Price> prices;
+  std::vector<Provenance> sources;
+};
+
+/// The scale-out network as designed. `oversubscription[t]` is downlink:uplink at tier t (0 = leaf); 1 = full
+/// bisection.
+struct Network {
+  std::string topology = "rail-optimised";  ///< a builder of topology/: "fat-tree", "rail-optimised", "rail-only",
+                                            ///< "dual-plane", "multi-plane", "dragonfly+", "torus-3d", "single-switch"
+  int tiers = 0;                            ///< 0 = the fewest that fit
+  std::vector<double> oversubscription;     ///< missing entries are 1
+  int planes = 1;
+  std::string switch_name;           ///< "" = the usual switch of the NIC's speed and fabric
+  std::string routing = "adaptive";  ///< "adaptive", "ecmp", "static", "spray"
+  double efficiency = 0;             ///< achieved over line rate; 0 = the fabric's usual value
+  double dcn_bandwidth = 0;          ///< reserved for slices joined by a data-centre network [B/s]; 0 = none
+};
+
+/// A value that carries everything a prediction needs; nothing is looked up later.
+struct Cluster {
+  std::string name;
+  Node node;
+  Accelerator accelerator;
+  int nodes = 1;
+  Network network;
+  std::vector<Provenance> sources;
+  std::vector<std::string> assumptions;  ///< defaults that entered, "network: rail-optimised (default)"
+
+  int accelerators() const { return nodes * node.accelerators; }
+};
+
+}  // namespace meshwright

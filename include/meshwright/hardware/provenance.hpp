@@ -1,0 +1,27 @@
+#pragma once
+// Where a figure comes from, and what money figures look like.
+#include <string>
+#include <string_view>
+
+#include "meshwright/core/quantity.hpp"
+
+namespace meshwright {
+
+/// How much a figure can be trusted, best first.
+enum class Evidence { measured, calibrated, extrapolated, data_sheet };
+std::string_view name(Evidence evidence);
+
+struct Provenance {
+  std::string title, url, date;
+  bool read = false;       ///< seen when it was collected; false = recalled, check before use
+  std::string confidence;  ///< "high", "medium", "low"
+};
+
+struct Price {
+  Dollars amount{};
+  std::string kind;  ///< "list", "street estimate", ...
+  std::string date;
+  std::string confidence;
+};
+
+}  // namespace meshwright

@@ -1,0 +1,30 @@
+#pragma once
+// A job: everything that a prediction needs besides the layout.
+#include <string>
+#include <vector>
+
+#include "meshwright/core/reader.hpp"
+#include "meshwright/hardware/catalog.hpp"
+#include "meshwright/parallel/framework.hpp"
+#include "meshwright/parallel/layout.hpp"
+#include "meshwright/workload/presets.hpp"
+
+namespace meshwright {
+
+struct Job {
+  Transformer model;
+  Cluster cluster;
+  int accelerators = 0;  ///< used, at most cluster.accelerators()
+  int seq_len = 0;
+  int global_batch = 0;  ///< sequences a step
+  Precision precision;
+  Framework framework;
+  double moe_imbalance = 1;              ///< busiest expert rank over the mean
+  std::vector<std::string> assumptions;  ///< every default that entered
+};
+
+/// {"model", "cluster", "nodes", "gpus", "seq_len", "global_batch", "precision", "framework", "moe_imbalance"} and, for
+/// `predict`, "layout". Unknown keys are refused; what is left out is listed in `assumptions`.
+Job read_job(const Reader& reader, const Catalog& catalog);
+
+}  // namespace meshwright

@@ -1,0 +1,55 @@
+#pragma once
+// A step as a list of operators: each GEMM with its shape after sharding, attention, and the memory-bound kernels.
+#include <string_view>
+#include <vector>
+
+#include "meshwright/workload/precision.hpp"
+#include "meshwright/workload/transformer.hpp"
+
+namespace meshwright {
+
+/// How one layer is cut. Sequence parallelism shards the norms and residuals by tp too.
+struct Shard {
+  int tp = 1, cp = 1, ep = 1, etp = 1;
+  bool sequence_parallel = false;
+  double imbalance = 1;  ///< tokens of the busiest expert rank over the mean
+};
+
+enum class OperatorKind { gemm, grouped_gemm, attention, memory_bound };
+
+/// One forward operator of one rank; backward follows from the kind (GEMM: data and weight gradients, each of the
+/// forward's FLOPs; attention: 2.5x with recomputed scores; memory-bound: about twice the bytes).
+struct Operator {
+  std::string_view name;  ///< "qkv", "attention", "mlp_up", "router", ...
+  OperatorKind kind = OperatorKind::gemm;
+  double m = 0, n = 0, k = 0;  ///< GEMM: tokens, outputs, inputs. For grouped GEMMs m is per expert
+  double groups = 1;           ///< local experts of a grouped GEMM
+  bool low_precision = true;   ///< runs in the recipe's GEMM format (fp8, ...) when there is one
+  // attention
+  double batch = 0, heads = 0, kv_heads = 0, seq_q = 0, seq_kv = 0, head_dim = 0, v_head_dim = 0;
+  int window = 0;  ///< 0 = none
+  // memory-bound kernels
+  double bytes = 0;          ///< read + written in forward, fused as a good stack does it
+  double unfused_bytes = 0;  ///< the same without fusion (0 = the same)
+  int kernels = 1;           ///< launches
+  // work and memory
+  double flops = 0;            ///< forward, causal half for attention
+  double weight_elements = 0;  ///< parameters of this rank that it reads
+  double saved_bytes = 0;      ///< activation bytes kept for backward without recompute
+  bool in_selective = false;   ///< redone under selective recompute (the attention core when it is not fused)
+};
+
+enum class LayerKind { dense, moe };
+
+/// Operators of one block for `micro_batch` sequences of `seq_len` tokens (before cutting by cp).
+std::vector<Operator> layer_operators(const Transformer& model, LayerKind kind, double micro_batch, double seq_len,
+                                      const Shard& shard, const Precision& precision, bool full_attention = true);
+/// Input embedding (with its gradient scatter) and output head with loss; vocabulary padded to `vocab_multiple * tp`.
+std::vector<Operator> embedding_operators(const Transformer& model, double micro_batch, double seq_len,
+                                          const Shard& shard, const Precision& precision);
+std::vector<Operator> head_operators(const Transformer& model, double micro_batch, double seq_len, const Shard& shard,
+                                     const Precision& precision, int vocab_multiple = 128);
+/// Vocabulary after padding to a multiple.
+int padded_vocab(int vocab, int multiple);
+
+}  // namespace meshwright
