@@ -7,6 +7,7 @@
 #include "meshwright/hardware/catalog.hpp"
 #include "meshwright/parallel/framework.hpp"
 #include "meshwright/parallel/layout.hpp"
+#include "meshwright/workload/precision.hpp"
 #include "meshwright/workload/presets.hpp"
 
 namespace meshwright {
