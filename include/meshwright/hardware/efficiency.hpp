@@ -3,7 +3,6 @@
 // never to a run or a model; `meshwright calibrate gemm` reproduces the fits.
 #include <array>
 #include <string>
-#include <vector>
 
 #include "meshwright/core/dtype.hpp"
 #include "meshwright/core/quantity.hpp"
@@ -11,12 +10,12 @@
 
 namespace meshwright {
 
-/// Matrix multiplication in one dtype. time = floor + flops / (peak * ceiling * tile, wave and k efficiency).
+/// Matrix multiplication in one dtype; cost/kernel.hpp has the formula that these parameters enter.
 struct GemmEfficiency {
   double ceiling = 0;    ///< best measured rate over dense peak, short bursts; 0 = not known for this dtype
   double sustained = 1;  ///< rate under a training step's power and clocks over the short-burst rate
   Seconds floor{};       ///< time of the smallest launch
-  double tile_m = 128, tile_n = 128;  ///< output tile of one SM (cluster); quantisation and waves follow from it
+  double tile_m = 128, tile_n = 128;  ///< largest output tile of one SM (pair); quantisation and waves follow from it
   double k_half = 0;                  ///< k at which half of the ceiling is reached (prologue and epilogue)
   Evidence evidence = Evidence::data_sheet;
   std::string source;
@@ -43,6 +42,9 @@ struct DeviceEfficiency {
   std::array<GemmEfficiency, dtype_count> gemm{};
   AttentionEfficiency attention;
   MemoryEfficiency memory;
+
+  const GemmEfficiency& of(DType t) const { return gemm[static_cast<std::size_t>(t)]; }
+  GemmEfficiency& of(DType t) { return gemm[static_cast<std::size_t>(t)]; }
 };
 
 }  // namespace meshwright
