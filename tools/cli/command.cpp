@@ -1,0 +1,98 @@
+#include "command.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <iostream>
+
+#include "meshwright/core/error.hpp"
+
+namespace meshwright::cli {
+namespace {
+
+// Every command there is; docs/cli.md and --help are made from these rows.
+constexpr std::array table = {
+    Command{
+        "plan", "Find the best layout for a model on a cluster", add_plan,
+        "  meshwright plan --model llama-3.1-405b --cluster dgx-h100 --gpus 16384 --global-batch 2048 --seq-len 8192\n"
+        "  meshwright plan --model config.json --cluster cluster.json --global-batch 1024 --seq-len 4096 --top 10 "
+        "--json\n"
+        "  meshwright plan --model deepseek-v3 --cluster deepseek-h800 --global-batch 15360 --seq-len 4096 --flags "
+        "megatron"},
+    Command{"predict", "Explain the step time and memory of one layout", add_predict,
+            "  meshwright predict job.json\n"
+            "  meshwright predict job.json --trace timeline.json\n"
+            "  meshwright predict job.json --json"},
+    Command{"validate", "Compare predictions with measured records", add_validate,
+            "  meshwright validate                       # the published records that ship with Meshwright\n"
+            "  meshwright validate runs/*.jsonl --json\n"
+            "  meshwright validate gemm-points.csv.gz"},
+    Command{"collective", "Time a collective as nccl-tests would print it", add_collective,
+            "  meshwright collective all_reduce --cluster dgx-h100 --nodes 2 -b 1K -e 8G -f 4\n"
+            "  meshwright collective all_to_all --cluster dgx-b200 --nodes 16 --json\n"
+            "  meshwright collective all_reduce --cluster dgx-a100 --nodes 4 --algo ring --policy nccl"},
+    Command{"topo", "Show, check or import a topology", add_topo,
+            "  meshwright topo show dgx-h100 --nodes 64\n"
+            "  meshwright topo check cluster.json\n"
+            "  nvidia-smi topo -m > topo.txt && meshwright topo import topo.txt"},
+    Command{"model", "List and show models", add_model,
+            "  meshwright model list\n"
+            "  meshwright model show llama-3.1-405b\n"
+            "  meshwright model show ./config.json --json"},
+    Command{"calibrate", "Fit parameters from measurements, written as an overlay", add_calibrate,
+            "  meshwright calibrate nccl-tests all_reduce.log --cluster dgx-h100 --output overlay/\n"
+            "  meshwright calibrate gemm points.csv --output overlay/"},
+    Command{"hardware", "List and show the hardware database", add_hardware,
+            "  meshwright hardware list\n"
+            "  meshwright hardware show H100-SXM5-80GB\n"
+            "  meshwright hardware show dgx-h100 --json"},
+};
+
+// The innermost command that the arguments got to.
+const CLI::App* reached(const CLI::App& app) {
+  const auto used = app.get_subcommands();
+  return used.empty() ? &app : reached(*used.back());
+}
+
+std::vector<std::string> spellings(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  for (const CLI::App* sub : app.get_subcommands({})) names.push_back(sub->get_name());
+  return names;
+}
+
+std::string command_path(const CLI::App& app) {
+  std::string path = app.get_name();
+  for (const CLI::App* up = app.get_parent(); up != nullptr; up = up->get_parent()) path = up->get_name() + " " + path;
+  return path;
+}
+
+}  // namespace
+
+std::span<const Command> commands() { return table; }
+
+void print_json(const nlohmann::ordered_json& document) { std::cout << document.dump(2) << "\n"; }
+
+std::string explain_parse_error(const CLI::App& root, const CLI::ParseError& error) {
+  const CLI::App* app = reached(root);
+  const std::vector<std::string> left = app->remaining(true);
+  std::string text;
+  if (!left.empty()) {
+    const std::vector<std::string> names = spellings(*app);
+    const bool option = left.front().starts_with("-");
+    const std::string near = nearest(left.front(), names);
+    text = fmt::format("unknown {} '{}'{}",
+                       option         ? "option"
+                       : app == &root ? "command"
+                                      : "argument",
+                       left.front(), near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near));
+  } else {
+    text = error.what();
+    if (const auto end = text.find('\n'); end != std::string::npos) text.resize(end);
+  }
+  return fmt::format("{}; see '{} --help'", text, command_path(*app));
+}
+
+}  // namespace meshwright::cli

@@ -1,0 +1,55 @@
+#pragma once
+// The command table. A command is one file tools/cli/NAME.cpp with one function `add_NAME`, and one row in commands().
+//
+//   void add_hardware(CLI::App& root, const Globals& globals) {
+//     CLI::App* list = command(*root..., "list", "...", examples);
+//     auto options = std::make_shared<Options>();        // lives as long as the callback
+//     list->add_flag("--json", options->json, ...);
+//     list->callback([options, &globals] { run(*options, globals); });
+//   }
+//
+// A callback prints its answer on stdout and returns; bad input is thrown as meshwright::Error: main prints it as one
+// line on stderr and exits with 2. An answer that is "no" (nothing fits, a check failed) throws cli::Negative: exit 1.
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace meshwright::cli {
+
+/// Options that stand before the command's name.
+struct Globals {
+  std::filesystem::path hardware;  ///< --hardware DIR: overlays of the hardware database
+};
+
+/// The command answered, and the answer is no. Its text, if any, goes to stderr.
+struct Negative {
+  std::string text;
+};
+
+struct Command {
+  std::string_view name;
+  std::string_view summary;
+  void (*add)(CLI::App& command, const Globals& globals);  ///< fills an empty subcommand with options and callback
+  std::string_view examples;                               ///< shown at the end of --help
+};
+std::span<const Command> commands();
+
+void add_plan(CLI::App& command, const Globals& globals);
+void add_predict(CLI::App& command, const Globals& globals);
+void add_validate(CLI::App& command, const Globals& globals);
+void add_collective(CLI::App& command, const Globals& globals);
+void add_topo(CLI::App& command, const Globals& globals);
+void add_model(CLI::App& command, const Globals& globals);
+void add_calibrate(CLI::App& command, const Globals& globals);
+void add_hardware(CLI::App& command, const Globals& globals);
+
+/// Prints one JSON document on stdout and nothing else.
+void print_json(const nlohmann::ordered_json& document);
+
+/// What a command line that CLI11 refuses looks like as one sentence, with the nearest option or command.
+std::string explain_parse_error(const CLI::App& root, const CLI::ParseError& error);
+
+}  // namespace meshwright::cli

@@ -1,0 +1,33 @@
+#include "progress.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+namespace meshwright::cli {
+using namespace std::chrono_literals;
+
+Progress::Progress(std::string what, std::size_t total)
+    : what_(std::move(what)),
+      total_(total),
+      terminal_(isatty(STDERR_FILENO) != 0),
+      start_(std::chrono::steady_clock::now()),
+      last_(start_) {}
+
+Progress::~Progress() {
+  if (shown_) fmt::print(stderr, "\r\033[K");
+}
+
+void Progress::advance(std::size_t by) {
+  done_ += by;
+  if (!terminal_) return;
+  const auto now = std::chrono::steady_clock::now();
+  if (now - start_ < 1s || now - last_ < 200ms) return;
+  last_ = now;
+  shown_ = true;
+  fmt::print(stderr, "\r\033[K{} {}/{}", what_, done_, total_);
+  std::fflush(stderr);
+}
+
+}  // namespace meshwright::cli

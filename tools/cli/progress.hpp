@@ -1,0 +1,25 @@
+#pragma once
+// Progress on stderr for whatever takes over a second; nothing in a pipe, nothing for quick work.
+#include <chrono>
+#include <cstddef>
+#include <string>
+
+namespace meshwright::cli {
+
+class Progress {
+ public:
+  /// `what` is shown before the count: "validating 1,200/3,598".
+  Progress(std::string what, std::size_t total);
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+  void advance(std::size_t by = 1);
+
+ private:
+  std::string what_;
+  std::size_t total_, done_ = 0;
+  bool shown_ = false, terminal_;
+  std::chrono::steady_clock::time_point start_, last_;
+};
+
+}  // namespace meshwright::cli
