@@ -33,15 +33,19 @@ struct Operator {
   double unfused_bytes = 0;  ///< the same without fusion (0 = the same)
   int kernels = 1;           ///< launches
   // work and memory
-  double flops = 0;            ///< forward, causal half for attention
-  double weight_elements = 0;  ///< parameters of this rank that it reads
-  double saved_bytes = 0;      ///< activation bytes kept for backward without recompute
-  bool in_selective = false;   ///< redone under selective recompute (the attention core when it is not fused)
+  double flops = 0;                ///< forward, causal half for attention
+  double weight_elements = 0;      ///< parameters of this rank that it reads
+  double saved_bytes = 0;          ///< activation bytes kept for backward without recompute
+  double unfused_saved_bytes = 0;  ///< the same without fusion (stored attention scores); 0 = the same
+  bool in_selective = false;       ///< redone under selective recompute (the attention core when it is not fused)
 };
 
 enum class LayerKind { dense, moe };
 
 /// Operators of one block for `micro_batch` sequences of `seq_len` tokens (before cutting by cp).
+std::vector<Operator> layer_operators(const Transformer& model, const LayerShape& shape, double micro_batch,
+                                      double seq_len, const Shard& shard, const Precision& precision);
+/// The same for models without a `pattern`.
 std::vector<Operator> layer_operators(const Transformer& model, LayerKind kind, double micro_batch, double seq_len,
                                       const Shard& shard, const Precision& precision, bool full_attention = true);
 /// Input embedding (with its gradient scatter) and output head with loss; vocabulary padded to `vocab_multiple * tp`.

@@ -15,10 +15,37 @@ struct LatentAttention {
   int qk_nope_head_dim = 0, qk_rope_head_dim = 0, v_head_dim = 0;
 };
 
+/// DeepSeek sparse attention (V3.2): a small indexer picks the `top_k` keys that each query attends to.
+struct SparseAttention {
+  int heads = 0, head_dim = 0, top_k = 0;  ///< top_k = 0: none
+};
+
+/// A recurrent mixer in place of attention: Mamba (Gu and Dao 2023), Mamba-2 (Dao and Gu 2024) or gated delta net
+/// (Yang et al. 2024). For the delta net `groups` counts key heads, `state` their width, `heads` value heads.
+struct StateSpace {
+  int inner = 0, state = 0, heads = 0, head_dim = 0, groups = 0;
+  int conv_kernel = 0, dt_rank = 0;
+  bool conv_bias = true, inner_norms = false;  ///< inner_norms: Jamba's norms of dt, B and C
+};
+
+enum class Mixer { attention, mamba, mamba2, gated_delta, none };
+enum class FeedForward { dense, moe, none };
+
+/// What one block is made of. Tables of a step are keyed by the distinct shapes of a model; `layer_shape` gives them.
+struct LayerShape {
+  Mixer mixer = Mixer::attention;
+  FeedForward feed = FeedForward::dense;
+  bool full_attention = true;  ///< false: the model's sliding window applies
+  int kv_heads = 0;            ///< 0 = the model's
+  int ffn_hidden = 0;          ///< of a dense feed-forward; 0 = the model's
+  friend bool operator==(const LayerShape&, const LayerShape&) = default;
+};
+
 /// All counts are of one layer unless said otherwise. Valid after `check` (every reader calls it).
 struct Transformer {
   std::string name, family;  ///< family: "llama", "gpt", "mixtral", "deepseek", ...
-  int layers = 0;            ///< transformer blocks, without MTP
+  std::vector<std::string> aliases;
+  int layers = 0;  ///< transformer blocks, without MTP
   int hidden = 0;
   int ffn_hidden = 0;  ///< dense MLP's inner width
   int heads = 0, kv_heads = 0, head_dim = 0;
@@ -28,13 +55,22 @@ struct Transformer {
   bool qkv_bias = false, attention_output_bias = false, mlp_bias = false;
   bool layer_norm_bias = false;  ///< LayerNorm with bias instead of RMSNorm
   int norms_per_layer = 2;       ///< 4 for sandwich norms (Gemma 2)
+  bool norm_weights = true;      ///< false: norms without parameters (OLMo 1)
   bool qk_norm = false;
+  bool qk_norm_full = false;    ///< over the whole projection (OLMo 2, MiniMax) instead of one head
+  bool attention_gate = false;  ///< q projection twice as wide, the second half gates the output (Qwen3-Next)
+  bool rotary = true;           ///< false: learned positions or ALiBi, no rope kernel
+  bool parallel_block = false;  ///< attention and MLP read the same input (GPT-J, PaLM, Falcon)
+  bool dropout = false;         ///< hidden and attention dropout in training (GPT-2, GPT-3, Megatron)
   int position_embeddings = 0;  ///< learned positions (GPT-2, OPT); 0 = rotary or ALiBi
 
   AttentionKind attention = AttentionKind::grouped_query;
   LatentAttention latent;
+  SparseAttention sparse;
+  StateSpace state_space;
   int sliding_window = 0;        ///< 0 = full attention
   int full_attention_every = 0;  ///< with a window: every n-th layer is full (0 = none; 1 = all)
+  bool chunked_window = false;   ///< blocks of the window's size instead of a sliding one (Llama 4)
 
   int experts = 0, top_k = 0;        ///< 0 = dense
   int moe_ffn_hidden = 0;            ///< one expert's inner width
@@ -42,8 +78,12 @@ struct Transformer {
   int dense_layers = 0;              ///< leading dense layers of an MoE
   int moe_every = 1;                 ///< every n-th of the remaining layers is MoE
   bool router_bias = false;
+  bool shared_expert_gate = false;              ///< a sigmoid gate on the shared expert (Qwen2-MoE)
   int expert_groups = 0, groups_per_token = 0;  ///< node-limited routing (DeepSeek-V3: 8, 4); 0 = none
   int mtp_layers = 0;                           ///< multi-token-prediction modules
+
+  /// One entry a layer for models whose blocks follow no rule above (Nemotron-H, Jamba, NAS results); empty otherwise.
+  std::vector<LayerShape> pattern;
 
   /// Parameters that no field above explains (per layer and for the whole model): router biases, sinks, extra norms.
   double extra_params_per_layer = 0, extra_params = 0;
@@ -56,6 +96,15 @@ struct Transformer {
 
 /// Throws Error(where, ...) that names the first inconsistent field.
 void check(const Transformer& model, const std::string& where);
+
+/// The shape of one block, by the pattern or by the rules for MoE and window layers. 0 <= layer < layers.
+LayerShape layer_shape(const Transformer& model, int layer);
+/// The distinct shapes of a model with the number of their layers, in order of first appearance.
+struct LayerClass {
+  LayerShape shape;
+  int layers = 0;
+};
+std::vector<LayerClass> layer_classes(const Transformer& model);
 
 /// Parameter counts in elements.
 struct ParameterCounts {
@@ -71,6 +120,11 @@ struct ParameterCounts {
   double active = 0;  ///< per token: top_k and shared experts, all attention, embeddings and head
 };
 ParameterCounts parameter_counts(const Transformer& model);
+/// Parameters of one block of that shape: all experts, or only those that a token sees.
+double layer_parameters(const Transformer& model, const LayerShape& shape);
+double active_layer_parameters(const Transformer& model, const LayerShape& shape);
+/// Parameters of the block's routed experts (they are sharded by ep and etp), 0 without experts.
+double routed_expert_parameters(const Transformer& model, const LayerShape& shape);
 
 /// Conventions by which sources count model FLOPs.
 enum class FlopsConvention {
