@@ -11,14 +11,16 @@ namespace meshwright {
 enum class LevelKind { scale_up, scale_out };
 
 /// One level of a group's place, innermost first. A level joins `ranks` members (of the level below: whole blocks).
+/// A block of r ranks reaches its neighbour block with r x bandwidth: that is what one flat ring gets at this level.
 struct Level {
   LevelKind kind = LevelKind::scale_up;
   int ranks = 1;
   Seconds latency{};           ///< wire and switches between two neighbours at this level, one way
-  BytesPerSecond bandwidth{};  ///< per rank and direction, with every group of the axis communicating at once
-  bool reduces = false;        ///< a switch at this level can reduce (NVLS, SHARP)
-  int rings = 1;               ///< independent links of one rank at this level (torus dimensions, rails)
-  std::string link;            ///< what limits it: "nvlink4", "infiniband-ndr leaf", "spine (3:1)"
+  BytesPerSecond bandwidth{};  ///< per rank and direction, line rate (collisions above the leaf and Network::efficiency
+                               ///< included), with every group of the axis communicating at once
+  bool reduces = false;        ///< a switch at this level can reduce (NVLS, SHARP); whether it is used is a policy
+  int rings = 1;               ///< independent links of one rank at this level (torus directions, NICs of one rank)
+  std::string link;            ///< what limits it: "nvlink4", "infiniband leaf", "roce core (7:1)"
 };
 
 /// Place of every group of one axis (they are alike). The product of `ranks` is the group size.
@@ -32,7 +34,12 @@ struct GroupPlace {
 };
 
 /// Place of groups of `size` ranks that are `stride` apart in rank order, ranks filling nodes in order. All groups of
-/// the axis communicate at once: ranks that share a NIC or an oversubscribed uplink share its bandwidth.
+/// the axis communicate at once: ranks that share a NIC or an oversubscribed uplink share its bandwidth. Groups that
+/// don't divide a domain evenly (12 ranks on nodes of 8) are cut into the largest blocks that always stay inside one.
 GroupPlace place_group(const Cluster& cluster, int size, int stride);
+
+/// Edges of the slice of a torus that `accelerators` take: as near to a cube as its divisors allow, short edges first.
+/// On a 3D torus whole 4x4x4 cubes where there are enough; {accelerators} where nothing divides.
+std::vector<int> torus_shape(int accelerators, int dimensions);
 
 }  // namespace meshwright

@@ -1,0 +1,56 @@
+#pragma once
+// The scale-out network in tiers: how many switches deep it must be, what each tier reaches, and what one rank gets of
+// it. Closed form, from the cluster's description alone; fabric.hpp builds the same network as a graph.
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "meshwright/core/quantity.hpp"
+#include "meshwright/hardware/node.hpp"
+
+namespace meshwright {
+
+/// What a kind of fabric is like apart from its speed. RoCE against InfiniBand is this row plus prices.
+struct FabricTraits {
+  std::string_view fabric;     ///< "infiniband", "roce", ...
+  Seconds hop{};               ///< one switch and the cable to it, as seen by a 64-byte message
+  double tier_efficiency = 1;  ///< achieved over line rate above the leaf with adaptive routing or spraying
+  bool lossless = true;        ///< link-level credits or PFC
+  std::string_view source;
+};
+
+/// The row of a fabric; unknown names get the "ethernet" row.
+const FabricTraits& fabric_traits(std::string_view fabric);
+
+/// Expected share of line rate that crosses tiers above the leaf under `routing` ("static", "ecmp", "adaptive",
+/// "spray"). ECMP: see expected_ecmp_efficiency in routing.hpp, of which this is the tabulated value for one to
+/// four flows a NIC.
+double routing_efficiency(std::string_view fabric, std::string_view routing);
+
+/// One tier, innermost first.
+struct Tier {
+  std::string name;             ///< "leaf", "spine", "core", "group", "global"
+  long long reach = 0;          ///< accelerators below one unit of this tier (a leaf set, a pod, everything)
+  int hops = 1;                 ///< switches between two accelerators that meet at this tier
+  double oversubscription = 1;  ///< downlink:uplink on the way up to this tier, product over the tiers below
+  BytesPerSecond per_rank{};    ///< what one accelerator gets when all cross this tier at once
+};
+
+struct TierPlan {
+  int radix = 0;            ///< ports of one switch at NIC (or port) speed
+  int planes = 1;           ///< independent copies of the fabric
+  int rails = 1;            ///< NICs of one node on different leaves
+  bool joins_rails = true;  ///< false: rail-only or multi-plane; ranks on different rails relay over NVLink
+  std::vector<Tier> tiers;
+  std::string reason;  ///< "2 tiers: 1,024 NICs exceed one 64-port switch; two tiers reach k^2/2 = 2,048"
+};
+
+/// The tiers of a cluster's network. With Network::tiers = 0, the fewest that fit; empty for one node.
+TierPlan plan_tiers(const Cluster& cluster);
+
+/// NIC bandwidth of one accelerator when all of a node send at once; not more than PCIe carries.
+BytesPerSecond nic_bandwidth_per_rank(const Node& node);
+/// x16 slot of "pcie-gen4" and the like, peak per direction; zero for other names.
+BytesPerSecond pcie_bandwidth(std::string_view pcie, int lanes = 16);
+
+}  // namespace meshwright

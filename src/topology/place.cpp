@@ -1,0 +1,207 @@
+#include "meshwright/topology/place.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "meshwright/topology/tiers.hpp"
+
+namespace meshwright {
+namespace {
+
+using namespace literals;
+
+/// One nested unit of the machine, innermost first; a group has a level in each unit that holds several of its blocks.
+struct Unit {
+  LevelKind kind = LevelKind::scale_up;
+  long long reach = 1;  // accelerators in one such unit
+  bool strict = true;   // blocks must never straddle two units (a straddling block would leave NVLink)
+  Level level;          // ranks to be filled in
+  bool torus = false;
+  int edge = 1;  // torus: length of this dimension
+  bool wraps = false;
+};
+
+bool is_torus(ScaleUpKind kind) { return kind == ScaleUpKind::torus_2d || kind == ScaleUpKind::torus_3d; }
+
+/// Share of an accelerator's scale-up links that a group of `members`, `step` apart, can use.
+double usable_links(const Node& node, int members, long long step) {
+  const int domain = std::max(1, node.scale_up_domain);
+  if (node.scale_up == ScaleUpKind::full_mesh && domain > 1) {
+    // One link to each peer: a smaller group leaves the others idle.
+    return std::min(1.0, static_cast<double>(members - 1) / (domain - 1));
+  }
+  if (node.scale_up == ScaleUpKind::cube_mesh && domain == 8) {
+    // DGX-1V: six links; neighbours 0-1 share one, diagonal quads (0-4) two, a quad uses four of them.
+    if (members >= 8) return 1;
+    if (members == 4) return step == 1 ? 4.0 / 6 : 2.0 / 6;
+    return step == 4 ? 2.0 / 6 : 1.0 / 6;
+  }
+  return 1;
+}
+
+/// Between sockets over UPI or xGMI, as peer-to-peer traffic gets it. NCCL 2.2x graph/topo.h: Skylake 10, Ice Lake 22,
+/// Sapphire Rapids 40, AMD 16, Arm 6 GB/s.
+BytesPerSecond socket_link(const Node& node) {
+  if (node.cpu.find("amd") != std::string::npos) return 16_GBps;
+  if (node.cpu.find("arm") != std::string::npos) return 6_GBps;
+  const BytesPerSecond slot = pcie_bandwidth(node.pcie);
+  if (slot < 20_GBps) return 10_GBps;
+  return slot < 40_GBps ? 22_GBps : 40_GBps;
+}
+
+void add_torus(const Cluster& cluster, std::vector<Unit>& units) {
+  const Node& node = cluster.node;
+  const int dimensions = node.scale_up == ScaleUpKind::torus_3d ? 3 : 2;
+  const int chips = std::min(cluster.accelerators(), std::max(1, node.scale_up_domain));
+  const std::vector<int> shape = torus_shape(chips, dimensions);
+  const BytesPerSecond link = node.scale_up_bandwidth / (2.0 * dimensions);
+  long long reach = 1;
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    reach *= shape[d];
+    // Optical switches close rings in whole cubes (TPU v4, ISCA 2023); a 2D pod wraps only at its full edge.
+    const int full_edge = dimensions == 3 ? 4 : static_cast<int>(std::lround(std::sqrt(node.scale_up_domain)));
+    const bool wraps = shape[d] > 2 && shape[d] % full_edge == 0 && (dimensions == 2 || chips % 64 == 0);
+    units.push_back(
+        {.reach = reach,
+         .level = {.latency = 0.5_us,
+                   .bandwidth = link,
+                   .link = fmt::format(
+                       "{} {} ring of {}",
+                       cluster.accelerator.scale_up_link.empty() ? "torus" : cluster.accelerator.scale_up_link,
+                       std::string(1, static_cast<char>('x' + d)), shape[d])},
+         .torus = true,
+         .edge = shape[d],
+         .wraps = wraps});
+  }
+}
+
+void add_pcie(const Cluster& cluster, std::vector<Unit>& units) {
+  const Node& node = cluster.node;
+  BytesPerSecond slot = node.scale_up == ScaleUpKind::pcie ? node.scale_up_bandwidth : BytesPerSecond{};
+  if (slot.value() <= 0) slot = pcie_bandwidth(node.pcie);
+  if (slot.value() <= 0) slot = pcie_bandwidth("pcie-gen4");
+  const int sockets = node.sockets > 1 && node.accelerators % node.sockets == 0 ? node.sockets : 1;
+  const int a_socket = node.accelerators / sockets;
+  units.push_back({.reach = a_socket,
+                   .level = {.latency = 1_us, .bandwidth = slot, .link = node.pcie.empty() ? "pcie" : node.pcie}});
+  if (sockets > 1)
+    units.push_back(
+        {.reach = node.accelerators,
+         .level = {
+             .latency = 1.5_us, .bandwidth = std::min(slot, socket_link(node) / a_socket), .link = "socket link"}});
+}
+
+void add_scale_up(const Cluster& cluster, std::vector<Unit>& units) {
+  const Node& node = cluster.node;
+  const bool linked =
+      node.scale_up != ScaleUpKind::none && node.scale_up != ScaleUpKind::pcie && node.scale_up_domain > 1;
+  if (linked)
+    units.push_back({.reach = node.scale_up_domain,
+                     .level = {.latency = node.scale_up == ScaleUpKind::switched ? 0.5_us : 0.3_us,
+                               .bandwidth = node.scale_up_bandwidth,
+                               .reduces = node.scale_up_reduces,
+                               .link = cluster.accelerator.scale_up_link.empty() ? "scale-up"
+                                                                                 : cluster.accelerator.scale_up_link}});
+  if (node.accelerators > (linked ? node.scale_up_domain : 1)) add_pcie(cluster, units);
+}
+
+void add_scale_out(const Cluster& cluster, std::vector<Unit>& units) {
+  const TierPlan plan = plan_tiers(cluster);
+  const FabricTraits& traits = fabric_traits(cluster.node.fabric);
+  const std::string fabric = cluster.node.fabric.empty() ? "network" : cluster.node.fabric;
+  const bool sharp = cluster.node.fabric == "infiniband" && cluster.node.nic_bandwidth >= 25_GBps;
+  for (const Tier& tier : plan.tiers) {
+    const std::string ratio =
+        tier.oversubscription > 1.001 ? fmt::format(" ({:.3g}:1)", tier.oversubscription) : std::string();
+    units.push_back({.kind = LevelKind::scale_out,
+                     .reach = tier.reach,
+                     .strict = false,
+                     .level = {.kind = LevelKind::scale_out,
+                               .latency = traits.hop * tier.hops,
+                               .bandwidth = tier.per_rank,
+                               .reduces = sharp,
+                               .rings = std::max(1, cluster.node.nics / std::max(1, cluster.node.accelerators)),
+                               .link = fmt::format("{} {}{}", fabric, tier.name, ratio)}});
+  }
+}
+
+/// Largest divisor of `size` whose blocks, `step` apart, stay inside one unit.
+int members_inside(const Unit& unit, int size, long long step, long long all) {
+  if (unit.reach >= all) return size;
+  int best = 1;
+  for (int m = 1; m <= size; ++m) {
+    if (size % m != 0) continue;
+    const long long span = m * step;
+    if (unit.strict ? unit.reach % span == 0 : span <= unit.reach) best = m;
+  }
+  return best;
+}
+
+/// Both ring directions of a dimension that the group covers; one where it is a segment without wrap-around. Groups
+/// interleaved along the dimension share its links.
+void share_torus(const Unit& unit, int members, long long step, Level& level) {
+  const long long below = unit.reach / unit.edge;
+  const long long interleaved = std::max<long long>(1, step / std::max<long long>(1, below));
+  level.rings = unit.wraps && members * interleaved == unit.edge ? 2 : 1;
+  level.bandwidth = level.bandwidth * level.rings / static_cast<double>(interleaved);
+}
+
+}  // namespace
+
+std::vector<int> torus_shape(int accelerators, int dimensions) {
+  const int grain = dimensions == 3 && accelerators % 64 == 0 ? 4 : 1;
+  std::vector<int> best{accelerators};
+  double least = 1e300;
+  const auto consider = [&](std::vector<int> edges) {
+    std::sort(edges.begin(), edges.end());
+    double surface = 0;
+    for (const int e : edges) surface += e;
+    if (surface < least - 1e-9) least = surface, best = std::move(edges);
+  };
+  for (int a = grain; a <= accelerators; a += grain) {
+    if (accelerators % a != 0) continue;
+    const int rest = accelerators / a;
+    if (dimensions == 2) {
+      consider({a, rest});
+      continue;
+    }
+    for (int b = grain; b <= rest; b += grain)
+      if (rest % b == 0 && (rest / b) % grain == 0) consider({a, b, rest / b});
+  }
+  return best;
+}
+
+GroupPlace place_group(const Cluster& cluster, int size, int stride) {
+  GroupPlace place;
+  if (size <= 1) return place;
+  std::vector<Unit> units;
+  if (is_torus(cluster.node.scale_up))
+    add_torus(cluster, units);
+  else
+    add_scale_up(cluster, units);
+  const long long all = cluster.accelerators();
+  if (units.empty() || units.back().reach < all) add_scale_out(cluster, units);
+
+  int remaining = size;
+  long long step = std::max(1, stride);
+  for (std::size_t u = 0; u < units.size() && remaining > 1; ++u) {
+    const bool last = u + 1 == units.size();
+    const int members = last ? remaining : members_inside(units[u], remaining, step, all);
+    if (members > 1) {
+      Level level = units[u].level;
+      level.ranks = members;
+      if (units[u].torus)
+        share_torus(units[u], members, step, level);
+      else if (u == 0 && level.kind == LevelKind::scale_up && units[u].reach == cluster.node.scale_up_domain)
+        level.bandwidth = level.bandwidth * usable_links(cluster.node, members, step);
+      place.levels.push_back(std::move(level));
+    }
+    remaining /= members;
+    step *= members;
+  }
+  return place;
+}
+
+}  // namespace meshwright

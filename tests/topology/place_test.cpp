@@ -1,0 +1,126 @@
+#include "meshwright/topology/place.hpp"
+
+#include <gtest/gtest.h>
+
+#include "meshwright/topology/tiers.hpp"
+#include "topology/clusters.hpp"
+
+namespace meshwright {
+namespace {
+
+using namespace testing_clusters;
+
+double gbps(BytesPerSecond b) { return b.value() / 1e9; }
+
+TEST(PlaceGroup, TensorParallelStaysOnNvlink) {
+  const GroupPlace place = place_group(dgx_h100(2048), 8, 1);
+  ASSERT_EQ(place.levels.size(), 1U);
+  EXPECT_EQ(place.levels[0].kind, LevelKind::scale_up);
+  EXPECT_EQ(place.levels[0].ranks, 8);
+  EXPECT_DOUBLE_EQ(gbps(place.levels[0].bandwidth), 450);
+  EXPECT_TRUE(place.levels[0].reduces);
+}
+
+TEST(PlaceGroup, OneRankNeedsNothing) { EXPECT_TRUE(place_group(dgx_h100(4), 1, 8).levels.empty()); }
+
+TEST(PlaceGroup, DataParallelGetsOneNicARank) {
+  // 16 nodes = 128 NICs exceed one 64-port switch; a rail leaf takes 32 nodes, so all 16 meet at the leaf.
+  const GroupPlace place = place_group(dgx_h100(16), 16, 8);
+  ASSERT_EQ(place.levels.size(), 1U);
+  EXPECT_EQ(place.levels[0].kind, LevelKind::scale_out);
+  EXPECT_DOUBLE_EQ(gbps(place.levels[0].bandwidth), 50);
+}
+
+TEST(PlaceGroup, LargeGroupsCrossTheSpine) {
+  const GroupPlace place = place_group(dgx_h100(2048), 128, 8);
+  ASSERT_EQ(place.levels.size(), 2U);
+  EXPECT_EQ(place.levels[0].ranks, 32);
+  EXPECT_EQ(place.levels[1].ranks, 4);
+  EXPECT_LT(place.levels[0].latency, place.levels[1].latency);
+}
+
+TEST(PlaceGroup, UnevenGroupsAreCutIntoBlocksThatFit) {
+  const GroupPlace place = place_group(dgx_h100(12), 12, 1);  // 8 + 4, 4 + 8, 12 = blocks of 4
+  ASSERT_EQ(place.levels.size(), 2U);
+  EXPECT_EQ(place.levels[0].ranks, 4);
+  EXPECT_EQ(place.levels[1].ranks, 3);
+  EXPECT_EQ(place_group(dgx_h100(3), 6, 4).levels[0].ranks, 2);
+}
+
+TEST(PlaceGroup, ProductOfLevelsIsTheGroup) {
+  for (const Cluster& c : {dgx_h100(64), dgx_a100(560), nvl72(144), pcie_box(16), tpu_v4(1024), dgx_h100(1)})
+    for (int size = 1; size <= c.accelerators(); size = size < 16 ? size + 1 : size * 2)
+      for (int stride = 1; static_cast<long long>(size) * stride <= c.accelerators(); stride *= 2) {
+        const GroupPlace place = place_group(c, size, stride);
+        EXPECT_EQ(place.size(), size) << c.name << " size " << size << " stride " << stride;
+        for (const Level& level : place.levels) {
+          EXPECT_GT(level.ranks, 1);
+          EXPECT_GT(level.bandwidth.value(), 0) << c.name << " " << level.link;
+          EXPECT_GT(level.latency.value(), 0);
+        }
+      }
+}
+
+TEST(PlaceGroup, NvlinkDomainSpansNodes) {
+  const GroupPlace place = place_group(nvl72(36), 72, 1);
+  ASSERT_EQ(place.levels.size(), 1U);
+  EXPECT_EQ(place.levels[0].kind, LevelKind::scale_up);
+  const GroupPlace two = place_group(nvl72(36), 144, 1);
+  ASSERT_EQ(two.levels.size(), 2U);
+  EXPECT_EQ(two.levels[0].ranks, 72);
+  EXPECT_EQ(two.levels[1].ranks, 2);
+  const GroupPlace uneven = place_group(nvl72(36), 16, 1);  // 72 = 4.5 x 16
+  EXPECT_EQ(uneven.levels[0].ranks, 8);
+}
+
+TEST(PlaceGroup, RanksShareNicsAndSockets) {
+  const GroupPlace place = place_group(pcie_box(2), 16, 1);
+  ASSERT_EQ(place.levels.size(), 3U);
+  EXPECT_NEAR(gbps(place.levels[0].bandwidth), 31.5, 0.1);
+  EXPECT_NEAR(gbps(place.levels[1].bandwidth), 22.0 / 4, 0.01);  // four ranks share the socket link
+  EXPECT_NEAR(gbps(place.levels[2].bandwidth), 50.0 / 8, 0.01);  // eight ranks share two NICs
+}
+
+TEST(PlaceGroup, OversubscriptionAppliesAboveItsTier) {
+  Cluster c = dgx_h100(2048);
+  c.network.oversubscription = {1, 7};
+  const GroupPlace place = place_group(c, 2048, 8);
+  ASSERT_EQ(place.levels.size(), 3U);
+  EXPECT_NEAR(gbps(place.levels[0].bandwidth) / gbps(place.levels[2].bandwidth), 7, 0.3);
+  EXPECT_NE(place.levels[2].link.find("7:1"), std::string::npos);
+}
+
+TEST(PlaceGroup, FullMeshUsesOneLinkAPeer) {
+  Cluster c = dgx_h100(1);
+  c.node.scale_up = ScaleUpKind::full_mesh;
+  c.node.scale_up_bandwidth = 448_GBps;
+  EXPECT_NEAR(gbps(place_group(c, 2, 1).levels[0].bandwidth), 64, 1e-9);
+  EXPECT_NEAR(gbps(place_group(c, 8, 1).levels[0].bandwidth), 448, 1e-9);
+}
+
+TEST(PlaceGroup, TorusHasARingADimension) {
+  const GroupPlace place = place_group(tpu_v4(1024), 4096, 1);
+  ASSERT_EQ(place.levels.size(), 3U);
+  for (const Level& level : place.levels) {
+    EXPECT_EQ(level.ranks, 16);
+    EXPECT_EQ(level.rings, 2);
+    EXPECT_DOUBLE_EQ(gbps(level.bandwidth), 100);
+  }
+  EXPECT_EQ(place_group(tpu_v4(1024), 4, 1).levels[0].rings, 1);  // a segment has no wrap-around
+  EXPECT_EQ(torus_shape(512, 3), (std::vector<int>{8, 8, 8}));
+  EXPECT_EQ(torus_shape(128, 3), (std::vector<int>{4, 4, 8}));
+}
+
+TEST(PlanTiers, FewestThatFit) {
+  EXPECT_EQ(plan_tiers(dgx_h100(8)).tiers.size(), 1U);
+  EXPECT_EQ(plan_tiers(dgx_h100(256)).tiers.size(), 2U);  // 2,048 NICs = 64^2/2
+  EXPECT_EQ(plan_tiers(dgx_h100(257)).tiers.size(), 3U);
+  EXPECT_NE(plan_tiers(dgx_h100(257)).reason.find("2048"), std::string::npos);
+  Cluster planes = dgx_h100(2048);
+  planes.network.topology = "multi-plane";
+  planes.network.planes = 8;
+  EXPECT_EQ(plan_tiers(planes).tiers.size(), 2U);  // each plane sees one NIC of each node: 2,048 endpoints
+}
+
+}  // namespace
+}  // namespace meshwright
