@@ -1,12 +1,14 @@
 #pragma once
 // What a training stack does: a profile per framework (data/frameworks, compiled in). Never a factor for a run or
 // model.
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "meshwright/core/quantity.hpp"
 #include "meshwright/core/reader.hpp"
+#include "meshwright/parallel/layout.hpp"
 
 namespace meshwright {
 
@@ -17,15 +19,23 @@ struct Framework {
   std::string title;
 
   // numerics and memory
-  double gradient_bytes = 4;    ///< per parameter, accumulation buffer
-  double optimizer_bytes = 12;  ///< fp32 master + two moments
-  double parameter_bytes = 2;
+  double parameter_bytes = 2;                 ///< at rest
+  double gradient_bytes = 4;                  ///< per parameter, accumulation buffer
+  double optimizer_bytes = 12;                ///< fp32 master + two moments
   double reduce_bytes = 4;                    ///< per parameter on the wire in gradient reduction
-  double logits_bytes = 4;                    ///< per logit kept (fp32 cross-entropy)
+  double logits_bytes = 4;                    ///< live at the peak per logit (fp32 copy, softmax, gradient)
   double ddp_bucket_bytes_per_parameter = 0;  ///< extra contiguous buffers
-  Bytes context{};                            ///< CUDA context, NCCL and workspace outside the allocator
-  double fragmentation = 1.05;                ///< reserved over allocated
-  double usable_memory = 0.95;                ///< of the device's capacity
+  double gathered_parameter_bytes = 2;        ///< of a parameter while gathered for compute (ZeRO-3, FSDP)
+  double gathered_gradient_bytes = 2;         ///< of its gradient until it is reduced and scattered
+  double gathered_layers = 2;                 ///< layers gathered at a time: the running and the prefetched one
+  double gathered_parameters_least = 0;  ///< parameters a stack keeps live anyway (DeepSpeed's max_live_parameters)
+  double saved_extra_hidden = 0;         ///< bytes per token and hidden unit kept beyond the operators' fused inventory
+  double saved_extra_ffn = 0;            ///< the same per inner MLP unit (an activation function that is not fused)
+  double saved_gathered_hidden = 0;      ///< bytes per token and hidden unit of gathered inputs kept for backward
+  double selective_share = 0;   ///< of a layer's other activations that selective recompute drops too (op-level AC)
+  Bytes context{};              ///< CUDA context, NCCL and workspace outside the allocator
+  double fragmentation = 1.05;  ///< reserved over allocated
+  double usable_memory = 0.95;  ///< of the device's capacity
 
   // kernels
   bool fused_attention = true;
@@ -48,16 +58,31 @@ struct Framework {
   double optimizer_traffic = 30;    ///< HBM bytes per parameter held by one rank in the optimizer step
 
   // rules (parallel/constraints)
-  bool kv_heads_replicate = false;          ///< Megatron: tp may exceed kv_heads
-  bool uneven_stages = true;                ///< layers % (pp * vp) may be non-zero
-  bool interleaving_needs_multiple = true;  ///< micro-batches % pp == 0 with vp > 1
-  int vocab_multiple = 128;                 ///< vocabulary padded to vocab_multiple * tp
-  std::vector<std::string> flags;           ///< which launcher_flags dialect: "megatron", "torchtitan", ...
+  bool kv_heads_replicate = false;            ///< Megatron: tp may exceed kv_heads
+  bool uneven_stages = true;                  ///< an explicit layout of layers over stages can be given
+  bool uneven_by_default = false;             ///< and is made without asking (layers % (pp * vp) may be non-zero)
+  bool splits_by_cost = false;                ///< stages by parameter cost of the blocks (nanotron)
+  bool interleaving_needs_multiple = true;    ///< micro-batches % pp == 0 with vp > 1
+  bool micro_batches_cover_pipeline = false;  ///< micro-batches >= pp - 1
+  bool experts_fold_over_tp = true;           ///< ep * etp divides tp * cp * dp; false: ep divides dp * cp
+  int max_zero_stage = 3;                     ///< the highest it has
+  int max_zero_stage_pipeline = 3;            ///< the highest it has with pp > 1
+  std::uint32_t schedules = 0b110;            ///< bit per PipelineSchedule that it can run
+  int vocab_multiple = 128;                   ///< vocabulary padded to vocab_multiple * tp
+  std::vector<std::string> flags;             ///< which launcher_flags dialect: "megatron", "torchtitan", ...
   std::string notes;
 };
 
+/// True where the stack can run the schedule.
+constexpr bool runs(const Framework& framework, PipelineSchedule schedule) {
+  return (framework.schedules >> static_cast<unsigned>(schedule) & 1U) != 0;
+}
+
+/// One profile from its file; unknown keys are refused.
+Framework read_framework(const Reader& reader);
+/// The compiled-in profiles (data/frameworks), read once.
 const std::vector<Framework>& frameworks();
-/// By name or alias; Error(where, ...) with the nearest spelling.
+/// By name or alias, forgiving case and dashes; Error(where, ...) with the nearest spelling.
 const Framework& framework(std::string_view name, const std::string& where);
 
 }  // namespace meshwright

@@ -26,6 +26,11 @@ struct Job {
 
 /// {"model", "cluster", "nodes", "gpus", "seq_len", "global_batch", "precision", "framework", "moe_imbalance"} and, for
 /// `predict`, "layout". Unknown keys are refused; what is left out is listed in `assumptions`.
+/// "model" and "cluster" are names, paths or objects; "seq_len" and "global_batch" have no default. Without "gpus" and
+/// "nodes" the layout's degrees say how many accelerators are used, without a layout it is the whole cluster.
 Job read_job(const Reader& reader, const Catalog& catalog);
+/// The "layout" of a job: a missing dp is what is left of the accelerators, missing overlaps are the framework's. Each
+/// default that entered is added to `job.assumptions`.
+Layout read_job_layout(const Reader& layout, Job& job);
 
 }  // namespace meshwright

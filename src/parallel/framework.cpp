@@ -1,0 +1,164 @@
+#include "meshwright/parallel/framework.hpp"
+
+#include <array>
+#include <cctype>
+#include <string>
+#include <vector>
+
+#include "core/embedded.hpp"
+#include "meshwright/core/units.hpp"
+
+namespace meshwright {
+namespace {
+
+template <class T>
+struct Field {
+  std::string_view key;
+  T Framework::*member;
+};
+
+constexpr std::array<Field<double>, 23> number_fields = {{
+    {"parameter_bytes", &Framework::parameter_bytes},
+    {"gradient_bytes", &Framework::gradient_bytes},
+    {"optimizer_bytes", &Framework::optimizer_bytes},
+    {"reduce_bytes", &Framework::reduce_bytes},
+    {"logits_bytes", &Framework::logits_bytes},
+    {"ddp_bucket_bytes_per_parameter", &Framework::ddp_bucket_bytes_per_parameter},
+    {"gathered_parameter_bytes", &Framework::gathered_parameter_bytes},
+    {"gathered_gradient_bytes", &Framework::gathered_gradient_bytes},
+    {"gathered_layers", &Framework::gathered_layers},
+    {"gathered_parameters_least", &Framework::gathered_parameters_least},
+    {"saved_extra_hidden", &Framework::saved_extra_hidden},
+    {"saved_extra_ffn", &Framework::saved_extra_ffn},
+    {"saved_gathered_hidden", &Framework::saved_gathered_hidden},
+    {"selective_share", &Framework::selective_share},
+    {"fragmentation", &Framework::fragmentation},
+    {"usable_memory", &Framework::usable_memory},
+    {"memory_traffic", &Framework::memory_traffic},
+    {"gemm_efficiency", &Framework::gemm_efficiency},
+    {"tp_overlap_exposed", &Framework::tp_overlap_exposed},
+    {"overlap_slowdown", &Framework::overlap_slowdown},
+    {"fsdp_overlap_penalty", &Framework::fsdp_overlap_penalty},
+    {"bucket_parameters", &Framework::bucket_parameters},
+    {"optimizer_traffic", &Framework::optimizer_traffic},
+}};
+constexpr std::array<Field<Seconds>, 6> time_fields = {{
+    {"host_per_layer", &Framework::host_per_layer},
+    {"host_per_layer_tp", &Framework::host_per_layer_tp},
+    {"kernel_launch", &Framework::kernel_launch},
+    {"layer_overhead", &Framework::layer_overhead},
+    {"step_overhead", &Framework::step_overhead},
+    {"pipeline_send_host", &Framework::pipeline_send_host},
+}};
+constexpr std::array<Field<bool>, 12> flag_fields = {{
+    {"fused_attention", &Framework::fused_attention},
+    {"fused_norms", &Framework::fused_norms},
+    {"overlap_grad_reduce", &Framework::overlap_grad_reduce},
+    {"overlap_param_gather", &Framework::overlap_param_gather},
+    {"tp_comm_overlap", &Framework::tp_comm_overlap},
+    {"kv_heads_replicate", &Framework::kv_heads_replicate},
+    {"uneven_stages", &Framework::uneven_stages},
+    {"uneven_by_default", &Framework::uneven_by_default},
+    {"splits_by_cost", &Framework::splits_by_cost},
+    {"interleaving_needs_multiple", &Framework::interleaving_needs_multiple},
+    {"micro_batches_cover_pipeline", &Framework::micro_batches_cover_pipeline},
+    {"experts_fold_over_tp", &Framework::experts_fold_over_tp},
+}};
+constexpr std::array<Field<int>, 3> count_fields = {{
+    {"max_zero_stage", &Framework::max_zero_stage},
+    {"max_zero_stage_pipeline", &Framework::max_zero_stage_pipeline},
+    {"vocab_multiple", &Framework::vocab_multiple},
+}};
+constexpr std::array<std::string_view, 9> other_keys = {"description", "sources", "name",  "aliases",  "title",
+                                                        "context",     "flags",   "notes", "schedules"};
+
+std::vector<std::string_view> known_keys() {
+  std::vector<std::string_view> keys(other_keys.begin(), other_keys.end());
+  const auto add = [&keys](const auto& fields) {
+    for (const auto& field : fields) keys.push_back(field.key);
+  };
+  add(number_fields), add(time_fields), add(flag_fields), add(count_fields);
+  return keys;
+}
+
+std::vector<std::string> strings(const Reader& reader, std::string_view key) {
+  std::vector<std::string> values;
+  const auto member = reader.find(key);
+  if (!member) return values;
+  for (const Reader& item : member->items()) values.push_back(item.string());
+  return values;
+}
+
+std::uint32_t read_schedules(const Reader& reader, std::uint32_t fallback) {
+  const auto member = reader.find("schedules");
+  if (!member) return fallback;
+  const std::vector<std::string> valid(schedule_names.begin(), schedule_names.end());
+  std::uint32_t mask = 0;
+  for (const Reader& item : member->items()) mask |= 1U << item.one_of(valid);
+  return mask;
+}
+
+std::vector<Framework> read_all() {
+  std::vector<Framework> profiles;
+  for (const EmbeddedFile& file : embedded_frameworks()) {
+    profiles.push_back(read_framework(Reader::text(file.content, "data/frameworks/" + std::string(file.name))));
+  }
+  return profiles;
+}
+
+/// Lower case without dashes, underscores, dots and spaces: "Megatron-LM" and "megatron_lm" are one name.
+std::string folded(std::string_view name) {
+  std::string text;
+  for (const char c : name) {
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0) {
+      text += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+Framework read_framework(const Reader& reader) {
+  reader.allow_only(known_keys());
+  Framework profile;
+  profile.name = reader.at("name").string();
+  profile.title = reader.at("title").string();
+  profile.notes = reader.string_or("notes", "");
+  profile.aliases = strings(reader, "aliases");
+  profile.flags = strings(reader, "flags");
+  profile.schedules = read_schedules(reader, profile.schedules);
+  profile.context = reader.quantity_or("context", profile.context);
+  for (const auto& [key, member] : number_fields) profile.*member = reader.number_or(key, profile.*member);
+  for (const auto& [key, member] : time_fields) profile.*member = reader.quantity_or(key, profile.*member);
+  for (const auto& [key, member] : flag_fields) profile.*member = reader.boolean_or(key, profile.*member);
+  for (const auto& [key, member] : count_fields) profile.*member = reader.integer_or(key, profile.*member);
+  return profile;
+}
+
+const std::vector<Framework>& frameworks() {
+  static const std::vector<Framework> profiles = read_all();
+  return profiles;
+}
+
+const Framework& framework(std::string_view name, const std::string& where) {
+  const std::string wanted = folded(name);
+  std::vector<std::string> valid;
+  for (const Framework& profile : frameworks()) {
+    if (folded(profile.name) == wanted) return profile;
+    for (const std::string& alias : profile.aliases) {
+      if (folded(alias) == wanted) return profile;
+    }
+    valid.push_back(profile.name);
+  }
+  const std::string listed = suggestion(name, valid);
+  std::string close;
+  for (const Framework& profile : frameworks()) {
+    if (close.empty()) close = nearest(name, profile.aliases);
+  }
+  const bool by_alias = nearest(name, valid).empty() && !close.empty();
+  throw Error(where, "unknown framework '" + std::string(name) + "'" +
+                         (by_alias ? " (did you mean '" + close + "'?)" : listed));
+}
+
+}  // namespace meshwright

@@ -1,0 +1,96 @@
+#include "meshwright/parallel/job.hpp"
+
+#include <fmt/format.h>
+
+namespace meshwright {
+namespace {
+
+constexpr int largest_count = 1 << 24;
+
+Transformer read_job_model(const Reader& reader) {
+  return reader.is_object() ? read_model(reader) : load_model(reader.string(), reader.where());
+}
+
+/// Accelerators that "gpus" or else the layout asks for; 0 = not said.
+int accelerators_asked(const Reader& reader, std::vector<std::string>& assumptions) {
+  if (reader.has("gpus")) return reader.at("gpus").integer(1, largest_count);
+  const auto layout = reader.find("layout");
+  if (!layout || reader.has("nodes") || !layout->has("dp")) return 0;
+  const int count = read_layout(*layout).accelerators();
+  assumptions.push_back(fmt::format("gpus: {} (tp * cp * pp * dp of the layout)", count));
+  return count;
+}
+
+void read_job_cluster(const Reader& reader, const Catalog& catalog, Job& job) {
+  const Reader cluster = reader.at("cluster");
+  const int nodes = reader.integer_or("nodes", 0, 1, largest_count);
+  const int asked = accelerators_asked(reader, job.assumptions);
+  if (cluster.is_object()) {
+    job.cluster = read_cluster(catalog, cluster);
+    if (nodes > 0) job.cluster.nodes = nodes;
+    if (asked > job.cluster.accelerators()) {
+      reader.fail(fmt::format("the job uses {} accelerators, the cluster has {}", asked, job.cluster.accelerators()));
+    }
+  } else {
+    job.cluster = make_cluster(catalog, cluster.string(), nodes, asked);
+  }
+  job.accelerators = asked > 0 ? asked : job.cluster.accelerators();
+  job.assumptions.insert(job.assumptions.end(), job.cluster.assumptions.begin(), job.cluster.assumptions.end());
+}
+
+template <class Value, class Lookup>
+Value looked_up(const Reader& reader, std::string_view key, std::string_view fallback, Job& job, Lookup lookup) {
+  if (const auto member = reader.find(key)) return lookup(member->string(), member->where());
+  job.assumptions.push_back(fmt::format("{}: {} (default)", key, fallback));
+  return lookup(fallback, reader.where());
+}
+
+}  // namespace
+
+Job read_job(const Reader& reader, const Catalog& catalog) {
+  reader.allow_only({"model", "cluster", "nodes", "gpus", "seq_len", "global_batch", "precision", "framework",
+                     "moe_imbalance", "layout"});
+  Job job;
+  job.model = read_job_model(reader.at("model"));
+  job.seq_len = reader.at("seq_len").integer(1, largest_count);
+  job.global_batch = reader.at("global_batch").integer(1, largest_count);
+  job.precision = looked_up<Precision>(reader, "precision", "bf16", job, precision);
+  job.framework = looked_up<Framework>(reader, "framework", "megatron-core", job, framework);
+  if (const auto imbalance = reader.find("moe_imbalance")) {
+    job.moe_imbalance = imbalance->number();
+    if (job.moe_imbalance < 1) imbalance->fail("busiest expert rank over the mean: expected 1 or more");
+  } else if (job.model.is_moe()) {
+    job.assumptions.emplace_back("moe_imbalance: 1, tokens spread evenly over experts (default)");
+  }
+  read_job_cluster(reader, catalog, job);
+  return job;
+}
+
+Layout read_job_layout(const Reader& layout, Job& job) {
+  Layout result = read_layout(layout);
+  const auto assume = [&](std::string_view key, const std::string& value, std::string_view why) {
+    job.assumptions.push_back(fmt::format("layout {}: {} ({})", key, value, why));
+  };
+  if (!layout.has("dp")) {
+    const int model_parallel = result.tp * result.cp * result.pp;
+    result.dp = job.accelerators / model_parallel < 1 ? 1 : job.accelerators / model_parallel;
+    assume("dp", std::to_string(result.dp), "accelerators / (tp * cp * pp)");
+  }
+  if (!layout.has("micro_batch")) assume("micro_batch", "1", "default");
+  if (!layout.has("zero_stage")) {
+    result.zero_stage = result.zero_stage > job.framework.max_zero_stage ? job.framework.max_zero_stage : 1;
+    assume("zero_stage", std::to_string(result.zero_stage), "default");
+  }
+  if (!layout.has("recompute")) assume("recompute", std::string(name(result.recompute)), "default");
+  const auto overlap = [&](std::string_view key, bool Layout::*field, bool usual) {
+    if (layout.has(key)) return;
+    result.*field = usual;
+    assume(key, usual ? "true" : "false", job.framework.name);
+  };
+  overlap("overlap_grad_reduce", &Layout::overlap_grad_reduce, job.framework.overlap_grad_reduce);
+  overlap("overlap_param_gather", &Layout::overlap_param_gather, job.framework.overlap_param_gather);
+  overlap("tp_comm_overlap", &Layout::tp_comm_overlap, job.framework.tp_comm_overlap);
+  return result;
+}
+
+}  // namespace meshwright
