@@ -1,0 +1,16 @@
+#pragma once
+// Predictions as JSON text: the contract of `meshwright predict --json` and of Python's to_dict().
+#include <string>
+
+#include "meshwright/parallel/prediction.hpp"
+
+namespace meshwright {
+
+/// The object {"tp", "cp", ...} with every field of Layout by its name.
+std::string to_json(const Layout& layout);
+/// {"layout", "step_time_s", "p10_s", "p90_s", "tokens_per_s_per_gpu", "mfu", "hfu", "comm_share", "peak_memory_bytes",
+/// "memory" {"weights_bytes", ...}, "fit", "breakdown" {"compute_s", ...}, "hidden" {...}, "evidence", "warnings",
+/// "assumptions"}; base SI units with the unit in the key.
+std::string to_json(const Prediction& prediction);
+
+}  // namespace meshwright

@@ -1,0 +1,46 @@
+#pragma once
+// One function a folder of the library. Python takes a float in base units or a string with a unit, and gets floats in
+// base units; JSON text becomes dicts and lists.
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+#include <pybind11/stl/filesystem.h>
+
+#include <string>
+
+#include "meshwright/core/quantity.hpp"
+#include "meshwright/core/units.hpp"
+
+namespace meshwright::python {
+
+namespace py = pybind11;
+
+void bind_core(py::module_& module);
+void bind_hardware(py::module_& module);
+void bind_workload(py::module_& module);
+void bind_topology(py::module_& module);
+void bind_collectives(py::module_& module);
+void bind_parallel(py::module_& module);
+void bind_search(py::module_& module);
+
+/// json.loads(text).
+inline py::object from_json(const std::string& text) { return py::module_::import("json").attr("loads")(text); }
+/// json.dumps(object).
+inline std::string to_json_text(const py::object& object) {
+  return py::module_::import("json").attr("dumps")(object).cast<std::string>();
+}
+
+/// A float in base units or a string with a unit.
+template <class Q>
+Q quantity(const py::object& value, const std::string& where) {
+  if (py::isinstance<py::str>(value)) return parse_quantity<Q::dimension>(value.cast<std::string>(), where);
+  return Q::base(value.cast<double>());
+}
+
+/// A read-only property that gives a Quantity member as a float in base units.
+template <class Class, class Object, class Q>
+void def_quantity(Class& cls, const char* name, Q Object::*member, const char* doc) {
+  cls.def_property_readonly(
+      name, [member](const Object& o) { return (o.*member).value(); }, doc);
+}
+
+}  // namespace meshwright::python

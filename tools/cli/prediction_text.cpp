@@ -1,0 +1,147 @@
+#include "prediction_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "meshwright/core/units.hpp"
+#include "meshwright/topology/place.hpp"
+#include "table.hpp"
+
+namespace meshwright::cli {
+namespace {
+
+std::string layout_text(const Prediction& p) {
+  const Layout& l = p.layout;
+  std::string text = fmt::format("{}, recompute {}", describe_layout(l), name(l.recompute));
+  if (l.pp > 1) text += fmt::format(", schedule {}", name(l.schedule));
+  if (l.zero_stage > 0) text += fmt::format(", ZeRO-{}", l.zero_stage);
+  if (l.tp > 1 && l.sequence_parallel) text += ", sequence parallel";
+  return text;
+}
+
+std::string fit_text(const Job& job, const Prediction& p) {
+  const Bytes capacity = job.cluster.accelerator.memory_capacity;
+  const Bytes margin = capacity - p.memory.reserved;
+  const std::string used = fmt::format("{} of {}", format(p.memory.reserved), format(capacity));
+  switch (p.fit) {
+    case Fit::fits:
+      return fmt::format("{}: fits, {} to spare", used, format(margin));
+    case Fit::borderline:
+      return fmt::format("{}: borderline", used);
+    case Fit::does_not_fit:
+      break;
+  }
+  return fmt::format("{}: does not fit", used);
+}
+
+std::string band_text(const Prediction& p) {
+  if (!(p.p90 > p.p10)) return "";
+  return fmt::format("  (P10-P90 {} to {}; {})", format(p.p10), format(p.p90), name(p.evidence));
+}
+
+// "tp 8 on nvlink4" for each axis of more than one rank: where its groups sit.
+std::string placement_text(const Job& job, const Layout& l) {
+  struct Axis {
+    const char* name;
+    int size, stride;
+  };
+  const int data_stride = l.tp * l.cp;
+  std::string text;
+  for (const Axis& axis : {Axis{"tp", l.tp, 1}, Axis{"cp", l.cp, l.tp}, Axis{"ep", l.ep, l.etp},
+                           Axis{"dp", l.dp, data_stride}, Axis{"pp", l.pp, data_stride * l.dp}}) {
+    if (axis.size <= 1) continue;
+    std::string levels;
+    for (const Level& level : place_group(job.cluster, axis.size, axis.stride).levels) {
+      levels += fmt::format("{}{} on {}", levels.empty() ? "" : " x ", level.ranks, level.link);
+    }
+    text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", axis.name, levels);
+  }
+  return text.empty() ? "one device" : text;
+}
+
+std::string row(const char* label, const std::string& value) { return fmt::format("  {:<13}{}\n", label, value); }
+
+std::string listed(const std::string& title, const std::vector<std::string>& entries) {
+  if (entries.empty()) return "";
+  std::string out = bold(title) + "\n";
+  for (const std::string& entry : entries) {
+    std::string lines = wrap(entry, 4);
+    lines[2] = '-';
+    out += lines;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string with_commas(long long value) {
+  std::string digits = std::to_string(value);
+  for (int at = static_cast<int>(digits.size()) - 3; at > (value < 0 ? 1 : 0); at -= 3) {
+    digits.insert(static_cast<std::size_t>(at), ",");
+  }
+  return digits;
+}
+
+std::string job_text(const Job& job) {
+  const Node& node = job.cluster.node;
+  std::string network;
+  if (node.nics > 0) {
+    network = fmt::format(", {} x {:.0f} Gb/s {} per node", node.nics, node.nic_bandwidth.value() * 8e-9, node.fabric);
+  }
+  const double tokens = static_cast<double>(job.global_batch) * job.seq_len;
+  return bold(fmt::format("{} on {} x {}", job.model.name, with_commas(job.accelerators),
+                          job.cluster.accelerator.name)) +
+         fmt::format(" ({}{})\n", job.cluster.name, network) +
+         fmt::format("sequence {}, global batch {} ({} tokens), {}, {}\n", with_commas(job.seq_len),
+                     with_commas(job.global_batch), format_count(tokens), job.precision.name, job.framework.name);
+}
+
+std::string summary_text(const Job& job, const Prediction& p) {
+  const double flops = p.model_flops / p.step_time.value() / job.accelerators;
+  std::string out = row("layout", layout_text(p));
+  out += row("step time", format(p.step_time) + band_text(p));
+  out += row("throughput", fmt::format("{:.4g} tokens/s/GPU, {} tokens/s in all", p.tokens_per_s_per_gpu,
+                                       format_count(p.tokens_per_s_per_gpu * job.accelerators)));
+  out += row("MFU", fmt::format("{} ({} per GPU, model FLOPs; HFU {})", format_percent(p.mfu),
+                                format(FlopsPerSecond::base(flops)), format_percent(p.hfu)));
+  out += row("memory", fit_text(job, p) + fmt::format(" (worst stage {})", p.memory.stage));
+  std::string placement = wrap(placement_text(job, p.layout), 15);
+  return out + "  placement    " + placement.substr(15);
+}
+
+std::string waterfall_text(const Prediction& p) {
+  Table table({{"where the time goes", Align::left}, {"time"}, {"share"}, {"", Align::left}});
+  describe(p.time, [&](const char* field, Seconds time) {
+    if (time.value() <= 0) return;
+    std::string label = field;
+    std::replace(label.begin(), label.end(), '_', ' ');
+    const double share = time / p.step_time;
+    table.add({"  " + label, format(time), format_percent(share), bar(share, 40)});
+  });
+  table.add({"  step", format(p.step_time), "100 %"});
+  std::string out = table.render();
+  const Seconds hidden = p.hidden.tensor_parallel + p.hidden.expert_parallel + p.hidden.data_parallel;
+  out += fmt::format("  exposed communication is {} of the step", format_percent(p.comm_share));
+  if (hidden.value() > 0) out += fmt::format("; {} more runs hidden behind compute", format(hidden));
+  return out + "\n";
+}
+
+std::string memory_text(const Job& job, const Prediction& p) {
+  Table table({{"memory of a device", Align::left}, {"size"}, {"share"}, {"", Align::left}});
+  const Bytes capacity = job.cluster.accelerator.memory_capacity;
+  describe(p.memory, [&](const char* field, Bytes size) {
+    if (size.value() <= 0) return;
+    table.add({std::string("  ") + field, format(size), format_percent(size / capacity), bar(size / capacity, 40)});
+  });
+  table.add({"  reserved", format(p.memory.reserved), format_percent(p.memory.reserved / capacity)});
+  return table.render();
+}
+
+std::string notes_text(const std::vector<std::string>& warnings, const std::vector<std::string>& assumptions) {
+  std::string out = listed("Warnings", warnings);
+  const std::string rest = listed("Assumptions", assumptions);
+  return out + (out.empty() || rest.empty() ? "" : "\n") + rest;
+}
+
+}  // namespace meshwright::cli
