@@ -25,6 +25,7 @@ struct Catalog {
   std::vector<Switch> switches;
   std::vector<Node> nodes;
   std::vector<ReferenceCluster> clusters;
+  std::vector<Medium> media;  ///< of overlays ({"media": [...]}); every cluster made from this catalogue carries them
 
   /// Lookups by name, forgiving case and dashes; Error(where, ...) with the nearest spelling.
   const Accelerator& accelerator(std::string_view name, const std::string& where = "hardware") const;

@@ -5,6 +5,7 @@
 
 #include "meshwright/hardware/accelerator.hpp"
 #include "meshwright/hardware/interconnect.hpp"
+#include "meshwright/hardware/medium.hpp"
 
 namespace meshwright {
 
@@ -56,6 +57,7 @@ struct Cluster {
   int nodes = 1;
   Network network;
   std::vector<Provenance> sources;
+  std::vector<Medium> media;             ///< calibrated media of an overlay; the compiled-in ones need not be here
   std::vector<std::string> assumptions;  ///< defaults that entered, "network: rail-optimised (default)"
 
   int accelerators() const { return nodes * node.accelerators; }

@@ -1,0 +1,56 @@
+#pragma once
+// What a collective library reaches on one kind of link: a scale-up link generation, PCIe, or a scale-out fabric.
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "meshwright/core/quantity.hpp"
+#include "meshwright/core/reader.hpp"
+#include "meshwright/hardware/provenance.hpp"
+
+namespace meshwright {
+
+/// NCCL's wire protocols. LL sends 4 of 8 bytes and no fence, LL128 120 of 128, Simple everything after a fence.
+enum class Protocol { ll, ll128, simple };
+inline constexpr std::size_t protocol_count = 3;
+inline constexpr std::array<std::string_view, protocol_count> protocol_names = {"LL", "LL128", "Simple"};
+constexpr std::string_view name(Protocol p) { return protocol_names[static_cast<std::size_t>(p)]; }
+
+/// One way of moving data over a medium. Time of a pipeline of `steps` hops with wire time w = bytes / (efficiency *
+/// bandwidth):  steps * step + w + 2 sqrt(ramp * w). The square root is the fill of a pipeline whose chunk size is
+/// chosen well, (sqrt(a) + sqrt(w))^2 with a the cost of one more chunk (Chan et al. 2007, pipelined chain).
+struct Rate {
+  Seconds step{};         ///< per dependent hop
+  double efficiency = 0;  ///< achieved over the level's bandwidth for large messages; 0 = not available
+  Seconds ramp{};         ///< cost of one more chunk in the pipeline
+};
+
+/// Parameters belong to the medium, never to a run; `meshwright calibrate nccl-tests` reproduces them from logs.
+struct Medium {
+  std::string name;                       ///< "nvlink4", "pcie-gen4", "infiniband", "efa-v2", ...
+  Seconds base{};                         ///< launch and set-up of a collective whose innermost level this is
+  std::array<Rate, protocol_count> ring;  ///< by Protocol
+  double tree_efficiency = 1;             ///< a double binary tree's bandwidth over the ring's
+  Rate in_switch;                    ///< NVLS, SHARP: step is the whole latency, efficiency that of B = algbw(1 + 1/p)
+  int in_switch_least_ranks = 4;     ///< below, the library doesn't use it
+  Seconds all_to_all_base{};         ///< instead of base
+  Rate all_to_all;                   ///< step is per peer
+  double all_to_all_congestion = 0;  ///< efficiency is divided by 1 + congestion * log2(blocks / 2): incast and
+                                     ///< shared global links as more nodes exchange at once
+  Rate point_to_point;               ///< send/recv between neighbours
+  Evidence evidence = Evidence::data_sheet;
+  std::string source;
+
+  const Rate& rate(Protocol p) const { return ring[static_cast<std::size_t>(p)]; }
+};
+
+/// The media of a document {"description", "sources", "media": [...]}, whose fields stand over those of the medium of
+/// that name in `base`, if there is one.
+std::vector<Medium> read_media(const Reader& document, const std::vector<Medium>& base = {});
+/// The compiled-in media (data/hardware/platforms), read once.
+const std::vector<Medium>& builtin_media();
+/// JSON document of media, as read_media reads it.
+std::string to_json(const std::vector<Medium>& media, std::string_view description);
+
+}  // namespace meshwright
