@@ -50,12 +50,13 @@ constexpr std::array<Field<Seconds>, 6> time_fields = {{
     {"step_overhead", &Framework::step_overhead},
     {"pipeline_send_host", &Framework::pipeline_send_host},
 }};
-constexpr std::array<Field<bool>, 12> flag_fields = {{
+constexpr std::array<Field<bool>, 13> flag_fields = {{
     {"fused_attention", &Framework::fused_attention},
     {"fused_norms", &Framework::fused_norms},
     {"overlap_grad_reduce", &Framework::overlap_grad_reduce},
     {"overlap_param_gather", &Framework::overlap_param_gather},
     {"tp_comm_overlap", &Framework::tp_comm_overlap},
+    {"tp_backward_overlap", &Framework::tp_backward_overlap},
     {"kv_heads_replicate", &Framework::kv_heads_replicate},
     {"uneven_stages", &Framework::uneven_stages},
     {"uneven_by_default", &Framework::uneven_by_default},

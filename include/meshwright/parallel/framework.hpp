@@ -51,6 +51,7 @@ struct Framework {
 
   // communication
   bool overlap_grad_reduce = true, overlap_param_gather = true, tp_comm_overlap = false;  ///< usual defaults
+  bool tp_backward_overlap = true;  ///< input gradients' reduction runs beside weight-gradient GEMMs
   double tp_overlap_exposed = 0.2;  ///< share of overlapped TP communication that stays exposed
   double overlap_slowdown = 0.1;    ///< stretch of compute while communication runs beside it
   double fsdp_overlap_penalty = 0;  ///< exposed = max(c, k) + penalty * min(c, k) for gathered layers

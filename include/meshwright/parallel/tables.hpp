@@ -1,0 +1,107 @@
+#pragma once
+// Phase 0: everything slow of a step (kernel models, collectives, placements), once per key. Phase 1 (step.hpp) is
+// arithmetic on what stands here. `predict` and the search use the same tables, so they agree bit for bit.
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "meshwright/parallel/groups.hpp"
+#include "meshwright/parallel/job.hpp"
+
+namespace meshwright {
+
+/// One pass (forward, backward or a repeated forward) of one block on one rank for one micro-batch.
+struct Pass {
+  Seconds compute;                       ///< kernels on the GPU
+  Seconds tensor, context, expert;       ///< exposed communication
+  Seconds tensor_hidden, expert_hidden;  ///< behind the pass's own kernels
+  constexpr Seconds total() const { return compute + tensor + context + expert; }
+  constexpr Pass& operator+=(const Pass& b) {
+    compute += b.compute, tensor += b.tensor, context += b.context, expert += b.expert;
+    tensor_hidden += b.tensor_hidden, expert_hidden += b.expert_hidden;
+    return *this;
+  }
+  friend constexpr Pass operator+(Pass a, const Pass& b) { return a += b; }
+  friend constexpr Pass operator*(double n, const Pass& p) {
+    return {n * p.compute, n * p.tensor, n * p.context, n * p.expert, n * p.tensor_hidden, n * p.expert_hidden};
+  }
+};
+
+/// One block (or embedding, or head) on one rank.
+struct BlockCost {
+  Pass forward, backward;
+  std::array<Pass, 3> recompute;  ///< by Recompute: what is done again before the backward pass
+  Seconds weight_gradient;        ///< part of backward.compute that zero-bubble schedules can move
+  Seconds host;                   ///< least time of forward and backward: launches of an eager host
+  double parameters = 0;          ///< held by a rank, without routed experts
+  double expert_parameters = 0;   ///< routed experts held by a rank
+};
+
+/// Key: (tp, cp, ep, etp, micro_batch, sequence_parallel, tp_comm_overlap, ep_comm_overlap).
+struct ShardCosts {
+  std::vector<BlockCost> blocks;  ///< by layer class, as layer_classes() orders them
+  BlockCost embedding, head, mtp;
+  Bytes boundary;  ///< activations of one micro-batch that a rank sends to the next stage
+};
+
+/// Pipeline stages that are alike. Key: (pp, vp, stage_split).
+struct StageKind {
+  int first = 0;               ///< index of the first such stage
+  int stages = 0;              ///< how many
+  std::vector<double> blocks;  ///< blocks by layer class
+  double all_blocks = 0;
+  bool embedding = false, head = false;
+};
+struct StageKinds {
+  std::vector<StageKind> kinds;
+};
+
+/// Time of a collective as base + bytes * per_byte, taken from collectives/estimate at bucket size.
+struct Affine {
+  Seconds base;
+  SecondsPerByte per_byte;
+  constexpr Seconds operator()(Bytes bytes) const { return base + bytes * per_byte; }
+};
+
+/// Key: (size, stride) of a group.
+struct GroupCosts {
+  int size = 1;
+  Affine all_gather, reduce_scatter, all_reduce, send;
+};
+
+/// What step_time() needs of the tables for one layout. Pointers stay valid as long as the Tables.
+struct Entries {
+  const ShardCosts* shard = nullptr;
+  const StageKinds* stages = nullptr;
+  const GroupCosts *shards = nullptr, *replicas = nullptr, *expert_data = nullptr, *pipeline = nullptr;
+};
+
+/// Numbers of the job that hold for every layout.
+struct StepConstants {
+  int global_batch = 0, mtp_layers = 0;
+  bool tied_embeddings = false;
+  Seconds optimizer_per_parameter;  ///< HBM traffic of the update, norm, clip and casts
+  Seconds offload_per_parameter;    ///< the update on the host instead, with its PCIe traffic
+  double reduce_bytes = 4, parameter_bytes = 2, bucket_parameters = 40e6;
+  double overlap_slowdown = 0, fsdp_overlap_penalty = 0;
+  Seconds layer_overhead, step_overhead, pipeline_send_host;
+};
+
+/// The tables of a job. Not thread-safe while entries() still adds; fill them first, then read from any thread.
+class Tables {
+ public:
+  explicit Tables(const Job& job);
+  ~Tables();
+  Tables(Tables&&) noexcept;
+  Tables& operator=(Tables&&) noexcept;
+
+  /// The entries of a layout, computed where they are missing.
+  Entries entries(const Layout& layout);
+  const StepConstants& constants() const noexcept;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace meshwright

@@ -1,0 +1,34 @@
+#include "parallel/communication.hpp"
+
+#include <algorithm>
+
+namespace meshwright {
+
+const GroupPlace& Communication::place(const Group& group) {
+  const long long key = (static_cast<long long>(group.size) << 32) | group.stride;
+  const auto found = places_.find(key);
+  if (found != places_.end()) return found->second;
+  return places_.emplace(key, place_group(cluster_, group.size, group.stride)).first->second;
+}
+
+Seconds Communication::time(Collective collective, Bytes bytes, const Group& group) {
+  if (group.size <= 1 || bytes.value() <= 0) return {};
+  return estimate(collective, bytes, place(group), platform_).time;
+}
+
+Affine Communication::affine(Collective collective, Bytes typical, const Group& group) {
+  const Seconds small = time(collective, typical / 2, group), large = time(collective, typical, group);
+  const SecondsPerByte slope = (large - small) / (typical / 2);
+  return {std::max(Seconds{}, large - typical * slope), slope};
+}
+
+GroupCosts Communication::costs(const Group& group, Bytes typical) {
+  if (group.size <= 1) return {};
+  return {.size = group.size,
+          .all_gather = affine(Collective::all_gather, typical, group),
+          .reduce_scatter = affine(Collective::reduce_scatter, typical, group),
+          .all_reduce = affine(Collective::all_reduce, typical, group),
+          .send = affine(Collective::send_recv, typical, {group.size, group.stride})};
+}
+
+}  // namespace meshwright

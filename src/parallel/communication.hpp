@@ -1,0 +1,29 @@
+#pragma once
+// Collective times of a job's cluster, each placement solved once.
+#include <unordered_map>
+
+#include "meshwright/collectives/estimate.hpp"
+#include "meshwright/parallel/tables.hpp"
+
+namespace meshwright {
+
+class Communication {
+ public:
+  explicit Communication(const Cluster& cluster) : cluster_(cluster), platform_(platform_of(cluster)) {}
+
+  /// `bytes` as collectives/estimate counts them; no time for groups of one.
+  Seconds time(Collective collective, Bytes bytes, const Group& group);
+  /// The group's collectives as base + bytes * per_byte around messages of `typical` bytes.
+  GroupCosts costs(const Group& group, Bytes typical);
+  const GroupPlace& place(const Group& group);
+  const Platform& platform() const { return platform_; }
+
+ private:
+  Affine affine(Collective collective, Bytes typical, const Group& group);
+
+  const Cluster& cluster_;
+  Platform platform_;
+  std::unordered_map<long long, GroupPlace> places_;
+};
+
+}  // namespace meshwright

@@ -1,0 +1,172 @@
+#include "meshwright/parallel/step.hpp"
+
+#include <algorithm>
+
+#include "meshwright/parallel/overlap.hpp"
+
+namespace meshwright {
+namespace {
+
+/// One micro-batch on one stage.
+struct Slot {
+  Pass forward, backward, recompute;
+  Seconds weight_gradient;
+  Seconds gather;  ///< exposed parameter gathers and gradient scatters of ZeRO-3, once a micro-batch
+  Seconds gather_hidden;
+  Seconds idle;  ///< waiting for the host
+  double parameters = 0, expert_parameters = 0;
+  Seconds total() const { return forward.total() + backward.total() + recompute.total() + gather + idle; }
+};
+
+void add(Slot& slot, double count, const BlockCost& block, Recompute mode) noexcept {
+  slot.forward += count * block.forward;
+  slot.backward += count * block.backward;
+  slot.recompute += count * block.recompute[static_cast<std::size_t>(mode)];
+  slot.weight_gradient += count * block.weight_gradient;
+  slot.parameters += count * block.parameters;
+  slot.expert_parameters += count * block.expert_parameters;
+}
+
+/// ZeRO-3: each block's parameters are gathered before its forward and its backward pass and its gradients scattered
+/// after, beside the neighbours' compute.
+void add_gathers(Slot& slot, double count, const BlockCost& block, const StepConstants& c, const Entries& e,
+                 Recompute mode) noexcept {
+  if (e.shards->size <= 1 || count == 0) return;
+  const Bytes weights = Bytes::base((block.parameters + block.expert_parameters) * c.parameter_bytes);
+  const Bytes gradients = Bytes::base((block.parameters + block.expert_parameters) * c.reduce_bytes);
+  const Seconds again = block.recompute[static_cast<std::size_t>(mode)].total();
+  const Overlap forward = overlap(block.forward.total(), e.shards->all_gather(weights), c.fsdp_overlap_penalty);
+  const Overlap backward =
+      overlap(block.backward.total() + again, e.shards->all_gather(weights) + e.shards->reduce_scatter(gradients),
+              c.fsdp_overlap_penalty);
+  slot.gather += count * (forward.exposed + backward.exposed);
+  slot.gather_hidden += count * (forward.hidden + backward.hidden);
+}
+
+Slot make_slot(const StageKind& kind, const StepConstants& c, const Entries& e, const Layout& l) noexcept {
+  Slot slot;
+  Seconds host;
+  const auto put = [&](double count, const BlockCost& block, Recompute mode) {
+    add(slot, count, block, mode);
+    host += count * block.host;
+    if (l.zero_stage == 3) add_gathers(slot, count, block, c, e, mode);
+  };
+  for (std::size_t i = 0; i < kind.blocks.size(); ++i) put(kind.blocks[i], e.shard->blocks[i], l.recompute);
+  if (kind.embedding) put(1, e.shard->embedding, Recompute::none);
+  if (kind.head) {
+    put(1 + c.mtp_layers, e.shard->head, Recompute::none);
+    put(c.mtp_layers, e.shard->mtp, l.recompute);
+    // The modules share the output projection: its parameters count once.
+    slot.parameters -= (c.mtp_layers + (kind.embedding && c.tied_embeddings ? 1 : 0)) * e.shard->head.parameters;
+  }
+  const double passes = l.recompute == Recompute::full ? 4 : 3;
+  const Seconds gpu = slot.total() + kind.all_blocks * passes * c.layer_overhead;
+  slot.idle = std::max(gpu, host) - slot.total();
+  return slot;
+}
+
+/// Idle of a pipeline over the worst stage's own work, closed form: filling and draining pass every other stage once.
+/// 1F1B and GPipe: sum of the other stages' slots; interleaved: 1/vp of it (Narayanan et al. 2021). Zero-bubble moves
+/// weight gradients into it (Qi et al. 2023); DualPipe feeds from both ends (DeepSeek-V3 report, table 2).
+Seconds bubble(const Slot& worst, Seconds others, const Layout& l) noexcept {
+  const double hops = l.pp - 1;
+  const Seconds weight = worst.weight_gradient, slot = worst.total();
+  switch (effective_schedule(l)) {
+    case PipelineSchedule::gpipe:
+    case PipelineSchedule::one_f_one_b:
+      return others;
+    case PipelineSchedule::interleaved:
+      return others / l.vp;
+    case PipelineSchedule::zero_bubble_h1:
+      return std::max(Seconds{}, others - hops * 2 * weight);
+    case PipelineSchedule::zero_bubble_h2:
+      return std::max(Seconds{}, others - hops * 3 * weight);
+    case PipelineSchedule::zero_bubble_v:
+      return std::max(Seconds{}, others - hops * 3 * weight) / 2;
+    case PipelineSchedule::dual_pipe:
+      return std::max(Seconds{}, (l.pp / 2.0 - 1) * (slot + slot - worst.forward.total() - 3 * weight));
+  }
+  return others;
+}
+
+/// Gradient reduction and parameter gathers once a step: ZeRO 0 to 2, and the replicas of HSDP.
+Overlap reduction(const Slot& slot, const StepConstants& c, const Entries& e, const Layout& l) noexcept {
+  const auto of = [&](double parameters, const GroupCosts& group) {
+    if (group.size <= 1 || parameters <= 0) return Overlap{};
+    const Bytes gradients = Bytes::base(parameters * c.reduce_bytes);
+    const Bytes weights = Bytes::base(parameters * c.parameter_bytes);
+    const Seconds reduce = l.zero_stage == 0 ? group.all_reduce(gradients) : group.reduce_scatter(gradients);
+    const Seconds gather = l.zero_stage == 0 ? Seconds{} : group.all_gather(weights);
+    // The last bucket has nothing left to hide behind.
+    const double last = std::min(1.0, c.bucket_parameters / parameters);
+    Overlap sum{reduce + gather, {}};
+    if (l.overlap_grad_reduce) {
+      const Overlap body = overlap(slot.backward.compute, (1 - last) * reduce, c.overlap_slowdown);
+      sum = {body.exposed + last * reduce + gather, body.hidden};
+    }
+    if (l.overlap_param_gather && l.zero_stage > 0) {
+      const Overlap body = overlap(slot.forward.compute, (1 - last) * gather, c.overlap_slowdown);
+      sum.exposed += body.exposed + last * gather - gather;
+      sum.hidden += body.hidden;
+    }
+    return sum;
+  };
+  if (l.zero_stage == 3) {
+    if (e.replicas->size <= 1) return {};
+    const double held = (slot.parameters + slot.expert_parameters) / e.shards->size;
+    const Seconds reduce = e.replicas->all_reduce(Bytes::base(held * c.reduce_bytes));
+    return l.overlap_grad_reduce ? overlap(slot.backward.compute, reduce, c.overlap_slowdown) : Overlap{reduce, {}};
+  }
+  const Overlap dense = of(slot.parameters, *e.shards), experts = of(slot.expert_parameters, *e.expert_data);
+  return {dense.exposed + experts.exposed, dense.hidden + experts.hidden};
+}
+
+Seconds update(const Slot& slot, const StepConstants& c, const Entries& e, const Layout& l) noexcept {
+  const double dense = slot.parameters / (l.zero_stage > 0 ? e.shards->size : 1);
+  const int expert_shards = l.zero_stage == 3 ? e.shards->size : l.zero_stage > 0 ? e.expert_data->size : 1;
+  const double held = dense + slot.expert_parameters / expert_shards;
+  return held * (l.offload_optimizer ? c.offload_per_parameter : c.optimizer_per_parameter);
+}
+
+}  // namespace
+
+Step step_time(const StepConstants& c, const Entries& e, const Layout& l) noexcept {
+  Slot worst;
+  Seconds all, data, data_hidden, optimizer;
+  Step step{.time = {}, .hidden = {}, .worst_stage = 0, .micro_batches = micro_batches(c.global_batch, l)};
+  for (const StageKind& kind : e.stages->kinds) {
+    const Slot slot = make_slot(kind, c, e, l);
+    all += kind.stages * slot.total();
+    optimizer = std::max(optimizer, update(slot, c, e, l));
+    const Overlap reduce = reduction(slot, c, e, l);
+    if (data < reduce.exposed || kind.first == 0) data = reduce.exposed, data_hidden = reduce.hidden;
+    if (worst.total() < slot.total()) worst = slot, step.worst_stage = kind.first;
+  }
+  const double m = step.micro_batches;
+  const Pass pass = worst.forward + worst.backward;
+  StepTime& t = step.time;
+  t.compute = m * pass.compute;
+  t.recompute = m * worst.recompute.compute;
+  t.tensor_parallel = m * (pass.tensor + worst.recompute.tensor);
+  t.context_parallel = m * (pass.context + worst.recompute.context);
+  t.expert_parallel = m * (pass.expert + worst.recompute.expert);
+  t.host = m * worst.idle + c.step_overhead;
+  t.data_parallel = m * worst.gather + data;
+  t.optimizer = optimizer;
+  if (l.pp > 1) {
+    const Seconds send = e.pipeline->send(e.shard->boundary);
+    const double steady = l.vp > 1 && l.overlap_p2p ? 0 : 2.0 * l.vp * m;
+    t.pipeline = (steady + 2.0 * (l.pp - 1)) * send;
+    t.host += 2.0 * l.vp * m * c.pipeline_send_host;
+    t.bubble = bubble(worst, all - worst.total(), l);
+    if (c.tied_embeddings && l.zero_stage < 3) {
+      t.data_parallel += e.pipeline->send(Bytes::base(e.shard->embedding.parameters * c.reduce_bytes));
+    }
+  }
+  step.hidden.tensor_parallel = m * (pass.tensor_hidden + worst.recompute.tensor_hidden);
+  step.hidden.expert_parallel = m * (pass.expert_hidden + worst.recompute.expert_hidden);
+  step.hidden.data_parallel = m * worst.gather_hidden + data_hidden;
+  return step;
+}
+
+}  // namespace meshwright
