@@ -42,6 +42,8 @@ struct Network {
                                             ///< "dual-plane", "multi-plane", "dragonfly+", "torus-3d", "single-switch"
   int tiers = 0;                            ///< 0 = the fewest that fit
   std::vector<double> oversubscription;     ///< missing entries are 1
+  std::vector<int> reach;                   ///< accelerators below one unit of a tier (leaf set, pod) where the radix
+                                            ///< does not say, "reach": [16, 3072]; 0 or missing = from the radix
   int planes = 1;
   std::string switch_name;           ///< "" = the usual switch of the NIC's speed and fabric
   std::string routing = "adaptive";  ///< "adaptive", "ecmp", "static", "spray"
