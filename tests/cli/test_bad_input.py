@@ -1,0 +1,122 @@
+"""Bad input: one clear line on stderr, exit 2, nothing on stdout, nothing written."""
+
+import json
+
+import pytest
+
+PLAN = ["plan", "--cluster", "dgx-h100", "--nodes", "2", "--global-batch", "64", "--seq-len", "4096"]
+JOB = {
+    "model": "llama-3.1-8b",
+    "cluster": "dgx-h100",
+    "nodes": 1,
+    "seq_len": 4096,
+    "global_batch": 64,
+    "layout": {"tp": 2, "dp": 4},
+}
+
+
+def job(tmp_path, text=None, **changes):
+    path = tmp_path / "job.json"
+    path.write_text(text if text is not None else json.dumps({**JOB, **changes}))
+    return path
+
+
+def refused(result, *parts):
+    assert result.returncode == 2, result.stdout + result.stderr
+    assert result.stdout == ""
+    lines = result.stderr.splitlines()
+    assert len(lines) == 1, result.stderr
+    for part in parts:
+        assert part in lines[0], lines[0]
+
+
+@pytest.mark.parametrize(
+    ("args", "parts"),
+    [
+        ([], ["subcommand"]),
+        (["pln"], ["'pln'", "plan"]),
+        ([*PLAN, "--model", "lama-3.1-8b"], ["lama-3.1-8b", "llama-3.1-8b"]),
+        ([*PLAN, "--model", "llama-3.1-8b", "--global-bach", "3"], ["--global-bach", "--global-batch"]),
+        ([*PLAN, "--model", "llama-3.1-8b", "--precision", "bf61"], ["bf61", "bf16"]),
+        ([*PLAN, "--model", "llama-3.1-8b", "--framework", "megatron-cor"], ["megatron-core"]),
+        ([*PLAN, "--model", "llama-3.1-8b", "--top", "-3"], ["--top"]),
+        ([*PLAN, "--model", "llama-3.1-8b", "--gpus", "17"], ["17"]),
+        ([*PLAN, "--model", "llama-3.1-8b", "--gpus", "ten"], ["--gpus"]),
+        ([*PLAN, "--model", "absent.json"], ["absent.json", "no such file"]),
+        ([*PLAN, "--model", "llama-3.1-8b", "--flags", "megatrn"], ["megatrn", "megatron"]),
+        (["plan", "--model", "llama-3.1-8b"], ["--cluster"]),
+        (["plan", "--model", "llama-3.1-8b", "--cluster", "dgx-h1000", "--global-batch", "8", "--seq-len", "4096"],
+         ["dgx-h1000", "dgx-h100"]),
+        (["plan", "--model", "llama-3.1-8b", "--cluster", "dgx-h100", "--global-batch", "0", "--seq-len", "4096"],
+         ["--global-batch"]),
+        (["predict", "absent.json"], ["absent.json", "no such file"]),
+        (["hardware", "show", "H1000"], ["H1000"]),
+        (["model", "show", "gpt-5"], ["gpt-5"]),
+        (["collective", "all_redcue", "--cluster", "dgx-h100"], ["all_redcue", "all_reduce"]),
+        (["collective", "all_reduce", "--cluster", "dgx-h100", "-b", "12 parsecs"], ["parsecs"]),
+        (["collective", "all_reduce", "--cluster", "dgx-h100", "--algo", "rnig"], ["rnig", "ring"]),
+        (["validate", "absent.jsonl"], ["absent.jsonl"]),
+        (["calibrate", "gemm", "absent.csv"], ["absent.csv"]),
+        (["topo", "import", "absent.txt"], ["absent.txt"]),
+    ],
+    ids=lambda value: " ".join(value)[-48:] if isinstance(value, list) else None,
+)
+def test_command_line(args, parts, meshwright):
+    refused(meshwright(*args), *parts)
+
+
+@pytest.mark.parametrize(
+    ("changes", "parts"),
+    [
+        ({"layuot": {}}, ["/", "layuot", "layout"]),
+        ({"layout": {"tp": 2, "dp": 4, "pq": 1}}, ["job.json:/layout", "'pq'", "'pp'"]),
+        ({"layout": {"tp": -2, "dp": 4}}, ["job.json:/layout/tp", "-2"]),
+        ({"layout": {"tp": 2.5, "dp": 4}}, ["job.json:/layout/tp", "2.5"]),
+        ({"layout": {"tp": "8", "dp": 1}}, ["job.json:/layout/tp"]),
+        ({"layout": {"tp": 2, "dp": 3}}, ["accelerators"]),
+        ({"layout": {"tp": 2, "dp": 4, "recompute": "ful"}}, ["/layout/recompute", "full"]),
+        ({"layout": {"tp": 2, "dp": 4, "micro_batch": 3}}, ["global_batch"]),
+        ({"seq_len": -4096}, ["job.json:/seq_len", "-4096"]),
+        ({"seq_len": None}, ["seq_len"]),
+        ({"global_batch": "64"}, ["job.json:/global_batch"]),
+        ({"model": "mamba-2.8b"}, ["mamba-2.8b"]),
+        ({"model": 7}, ["job.json:/model"]),
+        ({"precision": "fp7"}, ["fp7"]),
+        ({"cluster": {"node": "dgx-h100", "nodes": 0}}, ["/cluster/nodes"]),
+        ({"gpus": 1024}, ["1024"]),
+    ],
+    ids=lambda value: json.dumps(value)[:48] if isinstance(value, dict) else None,
+)
+def test_job_file(changes, parts, meshwright, tmp_path):
+    refused(meshwright("predict", job(tmp_path, **changes)), *parts)
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("", ["empty"]),
+        ('{"model": "llama-3.1-8b", "clus', ["not valid JSON"]),
+        ("[1, 2]", ["expected an object"]),
+        (json.dumps(JOB).replace("4096", "1e400"), ["job.json"]),
+        (json.dumps(JOB).replace("4096", "1e30"), ["job.json:/seq_len"]),
+        ("\x00\x01\x02", ["not valid JSON"]),
+    ],
+)
+def test_broken_json(text, parts, meshwright, tmp_path):
+    refused(meshwright("predict", job(tmp_path, text)), *parts)
+
+
+def test_heads_not_divisible_names_the_rule(meshwright, tmp_path):
+    refused(meshwright("predict", job(tmp_path, nodes=3, layout={"tp": 3, "dp": 8})), "heads % tp", "32")
+
+
+def test_trace_is_not_half_written(meshwright, tmp_path):
+    result = meshwright("predict", job(tmp_path), "--trace", tmp_path / "no" / "such" / "trace.json")
+    refused(result, "trace.json", "cannot be written")
+
+
+def test_overlay_with_a_wrong_unit_names_file_and_place(meshwright, tmp_path):
+    (tmp_path / "mine.json").write_text(
+        json.dumps({"accelerators": [{"name": "H100-SXM5-80GB", "memory_bandwidth": "3.35 TB"}]})
+    )
+    refused(meshwright("--hardware", tmp_path, "hardware", "show", "H100-SXM5-80GB"), "mine.json:/accelerators/0", "TB/s")

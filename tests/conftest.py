@@ -1,0 +1,32 @@
+"""What the Python tests share: the program, and a way to run it."""
+
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+
+def pytest_addoption(parser):
+    parser.addoption("--update", action="store_true", help="write the goldens anew")
+
+
+def program() -> str:
+    """The program under test: MESHWRIGHT_PROGRAM, or the one that the package put beside this interpreter."""
+    return os.environ.get("MESHWRIGHT_PROGRAM") or str(pathlib.Path(sys.executable).parent / "meshwright")
+
+
+@pytest.fixture
+def meshwright():
+    """Runs the program; gives the completed process with stdout and stderr as text."""
+
+    def run(*args, cwd=None, timeout=120):
+        environment = {k: v for k, v in os.environ.items() if k != "MESHWRIGHT_HARDWARE"}
+        return subprocess.run(
+            [program(), *map(str, args)], capture_output=True, text=True, cwd=cwd or ROOT, env=environment, timeout=timeout
+        )
+
+    return run

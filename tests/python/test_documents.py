@@ -1,0 +1,54 @@
+"""Generated documents don't drift, README commands run, notebooks execute."""
+
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+
+
+def test_stubs_are_those_of_the_module(tmp_path):
+    subprocess.run(
+        [sys.executable, "-m", "pybind11_stubgen", "meshwright._meshwright", "--output-dir", tmp_path, "--exit-code"],
+        check=True,
+        capture_output=True,
+    )
+    fresh = (tmp_path / "meshwright" / "_meshwright.pyi").read_text()
+    assert fresh == (ROOT / "python/meshwright/_meshwright.pyi").read_text(), "run script/docs"
+
+
+@pytest.mark.parametrize("document", ["cli.md", "algorithms.md"])
+def test_generated_documents_are_fresh(document, tmp_path, meshwright):
+    subprocess.run([ROOT / "script/docs", "--output", tmp_path, document], check=True, capture_output=True)
+    assert (tmp_path / document).read_text() == (ROOT / "docs" / document).read_text(), "run script/docs"
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=[path.stem for path in NOTEBOOKS])
+def test_notebook_runs(path):
+    notebook = nbformat.read(path, as_version=4)
+    NotebookClient(notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": str(ROOT)}}).execute()
+
+
+def readme_commands():
+    """Lines of the README's console blocks that call the program."""
+    blocks = re.findall(r"```console\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.S)
+    joined = "\n".join(blocks).replace("\\\n", " ")
+    return [line[2:] for line in joined.splitlines() if line.startswith("$ meshwright ")]
+
+
+@pytest.mark.parametrize("command", readme_commands())
+def test_readme_command_runs(command, meshwright):
+    result = meshwright(*command.split()[1:])
+    assert result.returncode == 0, result.stderr
+
+
+def test_readme_has_commands():
+    assert len(readme_commands()) >= 3
+    assert shutil.which("bash")
