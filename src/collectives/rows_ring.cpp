@@ -1,0 +1,128 @@
+// Rings and chains: every rank talks to the next one only.
+#include "rows.hpp"
+
+namespace meshwright::rows {
+
+// In round i, rank r passes on chunk r - i.
+Schedule ring_all_gather(const Shape& shape) {
+  const int p = shape.ranks();
+  Schedule s = flat_schedule(Collective::all_gather, shape, p);
+  s.phases.push_back({.transfers = every_rank(p,
+                                              [p](int r) {
+                                                return Transfer{r, (r + 1) % p, r};
+                                              }),
+                      .repeats = p - 1,
+                      .chunk_shift = -1});
+  return s;
+}
+
+namespace {
+
+constexpr std::string_view chan = "Chan, Heimlich, Purkayastha, van de Geijn 2007, sec. 4 (bucket algorithms)";
+
+Schedule ring_reduce_scatter(const Shape& shape) {
+  Schedule s = reversed(ring_all_gather(shape));
+  s.collective = Collective::reduce_scatter;
+  return s;
+}
+Schedule ring_all_reduce(const Shape& shape) {
+  return then(ring_reduce_scatter(shape), ring_all_gather(shape), Collective::all_reduce);
+}
+
+LevelCoefficients ring_gather_form(const Shape& shape) {
+  const int p = shape.ranks();
+  return on_first_level({.rounds = p - 1, .messages = p - 1, .wire = most_of(p)});
+}
+LevelCoefficients ring_scatter_form(const Shape& shape) {
+  const int p = shape.ranks();
+  return on_first_level({.rounds = p - 1, .messages = p - 1, .wire = most_of(p), .reduced = most_of(p)});
+}
+LevelCoefficients ring_all_reduce_form(const Shape& shape) {
+  const int p = shape.ranks();
+  return on_first_level(
+      {.rounds = 2 * (p - 1), .messages = 2 * (p - 1), .wire = most_of(p) * 2, .reduced = most_of(p)});
+}
+
+// Segment s leaves the root in round s and moves one rank a round.
+Schedule chain_broadcast(const Shape& shape) {
+  Schedule s = flat_schedule(Collective::broadcast, shape, shape.segments);
+  std::vector<std::vector<Transfer>> stages;
+  for (int r = 0; r + 1 < shape.ranks(); ++r) stages.push_back({{r, r + 1, 0}});
+  s.phases = pipelined(stages, shape.segments, 1);
+  return s;
+}
+Schedule chain_reduce(const Shape& shape) {
+  Schedule s = reversed(chain_broadcast(shape));
+  s.collective = Collective::reduce;
+  return s;
+}
+LevelCoefficients chain_broadcast_form(const Shape& shape) {
+  const int rounds = shape.ranks() - 2 + shape.segments;
+  return on_first_level({.rounds = rounds, .messages = rounds, .wire = {rounds, shape.segments}});
+}
+LevelCoefficients chain_reduce_form(const Shape& shape) {
+  const int rounds = shape.ranks() - 2 + shape.segments;
+  const Ratio volume(rounds, shape.segments);
+  return on_first_level({.rounds = rounds, .messages = rounds, .wire = volume, .reduced = volume});
+}
+
+Schedule neighbour_exchange(const Shape& shape) {
+  const int p = shape.ranks();
+  Schedule s = flat_schedule(Collective::send_recv, shape, p);
+  s.phases.push_back({.transfers = every_rank(p, [p](int r) { return Transfer{r, (r + 1) % p, r}; })});
+  return s;
+}
+LevelCoefficients neighbour_form(const Shape&) { return on_first_level({.rounds = 1, .messages = 1, .wire = 1}); }
+
+const Algorithm table[] = {
+    {.name = "ring",
+     .collective = Collective::all_reduce,
+     .citation = chan,
+     .closed_form = "2(p-1) alpha + 2(p-1)/p n beta + (p-1)/p n gamma",
+     .supports = any_flat,
+     .coefficients_of = ring_all_reduce_form,
+     .schedule_of = ring_all_reduce},
+    {.name = "ring",
+     .collective = Collective::all_gather,
+     .citation = chan,
+     .closed_form = "(p-1) alpha + (p-1)/p n beta",
+     .supports = any_flat,
+     .coefficients_of = ring_gather_form,
+     .schedule_of = ring_all_gather},
+    {.name = "ring",
+     .collective = Collective::reduce_scatter,
+     .citation = chan,
+     .closed_form = "(p-1) alpha + (p-1)/p n (beta + gamma)",
+     .supports = any_flat,
+     .coefficients_of = ring_scatter_form,
+     .schedule_of = ring_reduce_scatter},
+    {.name = "chain",
+     .collective = Collective::broadcast,
+     .citation = "Chan et al. 2007, sec. 5 (pipelined); NCCL Broadcast over its ring",
+     .closed_form = "(p-2+k) (alpha + n/k beta), k segments",
+     .supports = any_flat,
+     .coefficients_of = chain_broadcast_form,
+     .schedule_of = chain_broadcast,
+     .pipelined = true},
+    {.name = "chain",
+     .collective = Collective::reduce,
+     .citation = "Chan et al. 2007, sec. 5 (pipelined); NCCL Reduce over its ring",
+     .closed_form = "(p-2+k) (alpha + n/k (beta + gamma)), k segments",
+     .supports = any_flat,
+     .coefficients_of = chain_reduce_form,
+     .schedule_of = chain_reduce,
+     .pipelined = true},
+    {.name = "direct",
+     .collective = Collective::send_recv,
+     .citation = "nccl-tests, sendrecv_perf: every rank sends to the next one",
+     .closed_form = "alpha + n beta",
+     .supports = any_flat,
+     .coefficients_of = neighbour_form,
+     .schedule_of = neighbour_exchange},
+};
+
+}  // namespace
+
+std::span<const Algorithm> ring() { return table; }
+
+}  // namespace meshwright::rows
