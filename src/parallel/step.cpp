@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "meshwright/parallel/overlap.hpp"
+#include "meshwright/parallel/pipeline.hpp"
 
 namespace meshwright {
 namespace {
@@ -31,7 +32,7 @@ void add(Slot& slot, double count, const BlockCost& block, Recompute mode) noexc
 /// after, beside the neighbours' compute.
 void add_gathers(Slot& slot, double count, const BlockCost& block, const StepConstants& c, const Entries& e,
                  Recompute mode) noexcept {
-  if (e.shards->size <= 1 || count == 0) return;
+  if (e.shards->size <= 1 || count <= 0) return;
   const Bytes weights = Bytes::base((block.parameters + block.expert_parameters) * c.parameter_bytes);
   const Bytes gradients = Bytes::base((block.parameters + block.expert_parameters) * c.reduce_bytes);
   const Seconds again = block.recompute[static_cast<std::size_t>(mode)].total();
@@ -52,41 +53,27 @@ Slot make_slot(const StageKind& kind, const StepConstants& c, const Entries& e, 
     if (l.zero_stage == 3) add_gathers(slot, count, block, c, e, mode);
   };
   for (std::size_t i = 0; i < kind.blocks.size(); ++i) put(kind.blocks[i], e.shard->blocks[i], l.recompute);
-  if (kind.embedding) put(1, e.shard->embedding, Recompute::none);
-  if (kind.head) {
-    put(1 + c.mtp_layers, e.shard->head, Recompute::none);
-    put(c.mtp_layers, e.shard->mtp, l.recompute);
-    // The modules share the output projection: its parameters count once.
-    slot.parameters -= (c.mtp_layers + (kind.embedding && c.tied_embeddings ? 1 : 0)) * e.shard->head.parameters;
-  }
+  put(kind.embedding, e.shard->embedding, Recompute::none);
+  put(kind.head * (1 + c.mtp_layers), e.shard->head, Recompute::none);
+  put(kind.head * c.mtp_layers, e.shard->mtp, l.recompute);
+  // MTP modules share the output projection, and a tied one is the embedding where both are on one stage.
+  const double shared = c.mtp_layers + (c.tied_embeddings ? kind.embedding : 0);
+  slot.parameters -= kind.head * shared * e.shard->head.parameters;
+  slot.parameters *= e.stages->parameter_copies;
+  slot.expert_parameters *= e.stages->parameter_copies;
   const double passes = l.recompute == Recompute::full ? 4 : 3;
   const Seconds gpu = slot.total() + kind.all_blocks * passes * c.layer_overhead;
   slot.idle = std::max(gpu, host) - slot.total();
   return slot;
 }
 
-/// Idle of a pipeline over the worst stage's own work, closed form: filling and draining pass every other stage once.
-/// 1F1B and GPipe: sum of the other stages' slots; interleaved: 1/vp of it (Narayanan et al. 2021). Zero-bubble moves
-/// weight gradients into it (Qi et al. 2023); DualPipe feeds from both ends (DeepSeek-V3 report, table 2).
-Seconds bubble(const Slot& worst, Seconds others, const Layout& l) noexcept {
-  const double hops = l.pp - 1;
-  const Seconds weight = worst.weight_gradient, slot = worst.total();
-  switch (effective_schedule(l)) {
-    case PipelineSchedule::gpipe:
-    case PipelineSchedule::one_f_one_b:
-      return others;
-    case PipelineSchedule::interleaved:
-      return others / l.vp;
-    case PipelineSchedule::zero_bubble_h1:
-      return std::max(Seconds{}, others - hops * 2 * weight);
-    case PipelineSchedule::zero_bubble_h2:
-      return std::max(Seconds{}, others - hops * 3 * weight);
-    case PipelineSchedule::zero_bubble_v:
-      return std::max(Seconds{}, others - hops * 3 * weight) / 2;
-    case PipelineSchedule::dual_pipe:
-      return std::max(Seconds{}, (l.pp / 2.0 - 1) * (slot + slot - worst.forward.total() - 3 * weight));
-  }
-  return others;
+ChunkTime chunk_time(const Slot& slot, double count) noexcept {
+  return {count * slot.forward.total(), count * (slot.total() - slot.forward.total() - slot.weight_gradient),
+          count * slot.weight_gradient};
+}
+
+ChunkTime operator+(const ChunkTime& a, const ChunkTime& b) noexcept {
+  return {a.forward + b.forward, a.backward_input + b.backward_input, a.backward_weight + b.backward_weight};
 }
 
 /// Gradient reduction and parameter gathers once a step: ZeRO 0 to 2, and the replicas of HSDP.
@@ -132,16 +119,19 @@ Seconds update(const Slot& slot, const StepConstants& c, const Entries& e, const
 
 Step step_time(const StepConstants& c, const Entries& e, const Layout& l) noexcept {
   Slot worst;
-  Seconds all, data, data_hidden, optimizer;
+  ChunkTime all;
+  Seconds data, data_hidden, optimizer;
   Step step{.time = {}, .hidden = {}, .worst_stage = 0, .micro_batches = micro_batches(c.global_batch, l)};
   for (const StageKind& kind : e.stages->kinds) {
     const Slot slot = make_slot(kind, c, e, l);
-    all += kind.stages * slot.total();
+    all = all + chunk_time(slot, kind.stages);
     optimizer = std::max(optimizer, update(slot, c, e, l));
     const Overlap reduce = reduction(slot, c, e, l);
     if (data < reduce.exposed || kind.first == 0) data = reduce.exposed, data_hidden = reduce.hidden;
     if (worst.total() < slot.total()) worst = slot, step.worst_stage = kind.first;
   }
+  const ChunkTime own = chunk_time(worst, 1);
+  const ChunkTime others = all + chunk_time(worst, -1);
   const double m = step.micro_batches;
   const Pass pass = worst.forward + worst.backward;
   StepTime& t = step.time;
@@ -158,7 +148,7 @@ Step step_time(const StepConstants& c, const Entries& e, const Layout& l) noexce
     const double steady = l.vp > 1 && l.overlap_p2p ? 0 : 2.0 * l.vp * m;
     t.pipeline = (steady + 2.0 * (l.pp - 1)) * send;
     t.host += 2.0 * l.vp * m * c.pipeline_send_host;
-    t.bubble = bubble(worst, all - worst.total(), l);
+    t.bubble = pipeline_bubble(effective_schedule(l), l.pp, l.vp, own, others);
     if (c.tied_embeddings && l.zero_stage < 3) {
       t.data_parallel += e.pipeline->send(Bytes::base(e.shard->embedding.parameters * c.reduce_bytes));
     }

@@ -12,7 +12,7 @@ namespace meshwright {
 namespace {
 
 using ShardKey = std::tuple<int, int, int, int, int, bool, bool, bool>;
-using StageKey = std::tuple<int, int, StageSplit>;
+using StageKey = std::tuple<int, int, StageSplit, PipelineSchedule>;
 using GroupKey = std::pair<int, int>;
 
 ShardKey shard_key(const Layout& l) {
@@ -100,7 +100,7 @@ Entries Tables::entries(const Layout& l) {
     shard = t.shards.emplace(shard_key(l), shard_costs({t.job, l, t.communication}, t.classes)).first;
   }
   e.shard = &shard->second;
-  const StageKey stage_key{l.pp, l.vp, l.stage_split};
+  const StageKey stage_key{l.pp, l.vp, l.stage_split, effective_schedule(l)};
   auto stages = t.stages.find(stage_key);
   if (stages == t.stages.end()) {
     stages = t.stages.emplace(stage_key, stage_kinds(t.job.model, t.job.framework, t.classes, l)).first;

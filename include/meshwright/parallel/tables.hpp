@@ -44,16 +44,17 @@ struct ShardCosts {
   Bytes boundary;  ///< activations of one micro-batch that a rank sends to the next stage
 };
 
-/// Pipeline stages that are alike. Key: (pp, vp, stage_split).
+/// Pipeline stages that are alike. Key: (pp, vp, stage_split, schedule).
 struct StageKind {
   int first = 0;               ///< index of the first such stage
   int stages = 0;              ///< how many
   std::vector<double> blocks;  ///< blocks by layer class
   double all_blocks = 0;
-  bool embedding = false, head = false;
+  double embedding = 0, head = 0;  ///< 1 where the stage holds it
 };
 struct StageKinds {
   std::vector<StageKind> kinds;
+  double parameter_copies = 1;  ///< DualPipe holds every part on two stages
 };
 
 /// Time of a collective as base + bytes * per_byte, taken from collectives/estimate at bucket size.
