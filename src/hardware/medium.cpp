@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/embedded.hpp"
+#include "meshwright/core/reader.hpp"
 
 namespace meshwright {
 namespace {

@@ -6,10 +6,11 @@
 #include <vector>
 
 #include "meshwright/core/quantity.hpp"
-#include "meshwright/core/reader.hpp"
 #include "meshwright/hardware/provenance.hpp"
 
 namespace meshwright {
+
+class Reader;
 
 /// NCCL's wire protocols. LL sends 4 of 8 bytes and no fence, LL128 120 of 128, Simple everything after a fence.
 enum class Protocol { ll, ll128, simple };
