@@ -4,6 +4,8 @@
 
 #include <array>
 
+#include "meshwright/parallel/stages.hpp"
+
 namespace meshwright {
 namespace {
 
@@ -38,23 +40,30 @@ Rule sequence_rule(const Job& job, const Layout& layout) noexcept {
   return divides(layout.dp * layout.micro_batch, job.global_batch) ? Rule::none : Rule::batch;
 }
 
+/// Without these many the hand-made orders of the folded schedules have nothing to fill their ramps with.
+int least_micro_batches(PipelineSchedule schedule, int pp) noexcept {
+  if (schedule == PipelineSchedule::dual_pipe) return 2 * pp;
+  return schedule == PipelineSchedule::zero_bubble_v ? 2 * pp - 1 : 1;
+}
+
 /// ZB-V and DualPipe place two chunks on every stage by themselves.
 Rule schedule_rule(const Layout& layout, int batches) noexcept {
   const PipelineSchedule schedule = effective_schedule(layout);
   if (schedule == PipelineSchedule::interleaved || schedule == PipelineSchedule::one_f_one_b) return Rule::none;
   if (layout.vp > 1) return Rule::schedule_shape;
-  if (schedule != PipelineSchedule::dual_pipe) return Rule::none;
-  if (layout.pp % 2 != 0 || batches % 2 != 0) return Rule::schedule_shape;
-  return batches < 2 * layout.pp ? Rule::pipeline_batches : Rule::none;
+  const bool dual = schedule == PipelineSchedule::dual_pipe;
+  if (dual && (layout.pp % 2 != 0 || batches % 2 != 0)) return Rule::schedule_shape;
+  return batches < least_micro_batches(schedule, layout.pp) ? Rule::pipeline_batches : Rule::none;
 }
 
 Rule pipeline_rule(const Job& job, const Layout& layout) noexcept {
   const Framework& framework = job.framework;
   if (layout.pp == 1) return layout.vp > 1 ? Rule::virtual_stages : Rule::none;
-  const StageSplit split = resolved_split(layout.stage_split, job.model.layers, framework, layout.pp, layout.vp);
-  const int slots = job.model.layers + (split == StageSplit::embedding ? 2 : 0);
-  if (layout.pp * layout.vp > slots) return Rule::layers_least;
+  const int ways = split_ways(layout);
+  const StageSplit split = resolved_split(layout.stage_split, job.model.layers, framework, layout.pp, ways / layout.pp);
+  if (ways > job.model.layers + (split == StageSplit::embedding ? 2 : 0)) return Rule::layers_least;
   if (split == StageSplit::automatic) return Rule::layers_split;
+  if (split == StageSplit::cost && stages_used_by_cost(job.model, ways) < ways) return Rule::stages_empty;
   if (layout.vp > 1 && layout.pp == 2 && !layout.overlap_p2p) return Rule::virtual_stages;
   if (!runs(framework, effective_schedule(layout))) return Rule::schedule_missing;
   const int batches = micro_batches(job.global_batch, layout);
@@ -85,6 +94,7 @@ constexpr std::array<std::string_view, rule_count> rule_names = {"none",
                                                                  "global_batch % (dp * micro_batch)",
                                                                  "layers >= pp * vp",
                                                                  "layers % (pp * vp)",
+                                                                 "stages by cost",
                                                                  "virtual stages",
                                                                  "micro-batches % pp (interleaving)",
                                                                  "micro-batches for the pipeline",
@@ -126,7 +136,11 @@ Words sequence_words(const Job& job, const Layout& layout, Rule rule) {
 }
 
 Words layer_words(const Job& job, const Layout& layout, Rule rule) {
-  const int chunks = layout.pp * layout.vp, layers = job.model.layers;
+  const int chunks = split_ways(layout), layers = job.model.layers;
+  if (rule == Rule::stages_empty) {
+    return {fmt::format("a block for each of {} stages", chunks),
+            fmt::format("{} stages filled by cost", stages_used_by_cost(job.model, chunks))};
+  }
   if (rule == Rule::layers_least) return {fmt::format("{} layers, one a chunk", chunks), fmt::format("{}", layers)};
   std::string other;
   if (divides(chunks, layers + 2)) other = "; stage_split 'embedding' counts 2 more";
@@ -145,9 +159,9 @@ Words pipeline_words(const Job& job, const Layout& layout, Rule rule) {
     case Rule::interleaved_batches:
       return {fmt::format("a multiple of pp {}", layout.pp), fmt::format("{} micro-batches", batches)};
     case Rule::pipeline_batches: {
-      const bool dual = schedule == PipelineSchedule::dual_pipe;
-      return {fmt::format("{} or more ({})", dual ? 2 * layout.pp : layout.pp - 1, dual ? "2 * pp" : "pp - 1"),
-              fmt::format("{} micro-batches", batches)};
+      const int least = least_micro_batches(schedule, layout.pp);
+      if (batches < least) return {fmt::format("{} or more for {}", least, name(schedule)), fmt::format("{}", batches)};
+      return {fmt::format("pp - 1 = {} or more", layout.pp - 1), fmt::format("{} micro-batches", batches)};
     }
     case Rule::schedule_missing:
       return {fmt::format("schedule {}", name(schedule)), fmt::format("none in {}", job.framework.name)};
@@ -191,6 +205,7 @@ Words words(const Job& job, const Layout& layout, Rule rule) {
       return sequence_words(job, layout, rule);
     case Rule::layers_least:
     case Rule::layers_split:
+    case Rule::stages_empty:
       return layer_words(job, layout, rule);
     case Rule::zero_missing:
     case Rule::zero_pipeline:

@@ -24,9 +24,10 @@ enum class Rule {
   batch,                ///< global_batch % (dp * micro_batch)
   layers_least,         ///< a layer for every chunk
   layers_split,         ///< layers % (pp * vp)
+  stages_empty,         ///< the split by cost leaves the last stages without a block (nanotron)
   virtual_stages,       ///< vp > 1 needs a pipeline, and more than two stages without overlapped sends
   interleaved_batches,  ///< micro-batches % pp with vp > 1
-  pipeline_batches,     ///< micro-batches >= pp - 1 (nanotron), 2 * pp (DualPipe)
+  pipeline_batches,     ///< micro-batches >= pp - 1 (nanotron), 2 pp - 1 (ZB-V), 2 pp (DualPipe)
   schedule_missing,     ///< the stack does not have the schedule
   schedule_shape,       ///< stages, chunks or micro-batches that the schedule does not take
   zero_missing,         ///< the stack does not have the ZeRO stage

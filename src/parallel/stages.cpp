@@ -1,0 +1,90 @@
+#include "meshwright/parallel/stages.hpp"
+
+#include <algorithm>
+
+#include "meshwright/parallel/constraints.hpp"
+
+namespace meshwright {
+namespace {
+
+/// Deals the blocks by cost and calls put(stage) for every layer, then once for the head.
+template <class Put>
+void deal_by_cost(const Transformer& model, int ways, Put put) noexcept {
+  const double hidden = model.hidden;
+  const double layer = 4 * hidden * model.heads * model.head_dim + 3 * hidden * model.ffn_hidden;
+  const double head = hidden * model.vocab;
+  const double total = model.layers * layer + head;
+  int stage = 0;
+  double sum = 0;
+  for (int block = 0; block <= model.layers; ++block) {
+    sum += block < model.layers ? layer : head;
+    put(stage, block == model.layers);
+    if (sum > total * (stage + 1) / ways) stage = std::min(stage + 1, ways - 1);
+  }
+}
+
+std::vector<int> as_equal_as_possible(int layers, int ways) {
+  std::vector<int> parts(static_cast<std::size_t>(ways), layers / ways);
+  int left = layers % ways;
+  // The inner parts take what is left over: the first has the embedding beside it, the last the head.
+  for (int part = 1; part + 1 < ways && left > 0; ++part, --left) ++parts[static_cast<std::size_t>(part)];
+  if (left > 0) ++parts.front();
+  return parts;
+}
+
+std::vector<int> split_by_cost(const Transformer& model, int ways) {
+  std::vector<int> parts(static_cast<std::size_t>(ways));
+  deal_by_cost(model, ways, [&](int stage, bool head) { parts[static_cast<std::size_t>(stage)] += head ? 0 : 1; });
+  return parts;
+}
+
+int stage_of(PipelineSchedule schedule, int chunk, int pp) {
+  const bool folds = schedule == PipelineSchedule::zero_bubble_v || schedule == PipelineSchedule::dual_pipe;
+  return folds && chunk >= pp ? 2 * pp - 1 - chunk : chunk % pp;
+}
+
+}  // namespace
+
+std::vector<int> stage_layers(const Transformer& model, StageSplit split, int ways) {
+  if (split == StageSplit::cost) return split_by_cost(model, ways);
+  if (split != StageSplit::embedding || (model.layers + 2) % ways != 0) {
+    return as_equal_as_possible(model.layers, ways);
+  }
+  std::vector<int> parts(static_cast<std::size_t>(ways), (model.layers + 2) / ways);
+  --parts.front(), --parts.back();
+  return parts;
+}
+
+int stages_used_by_cost(const Transformer& model, int ways) noexcept {
+  int last = 0;
+  deal_by_cost(model, ways, [&](int stage, bool) { last = stage; });
+  return last + 1;
+}
+
+std::vector<Chunk> pipeline_chunks(const Transformer& model, const Framework& framework, const Layout& layout) {
+  const PipelineSchedule schedule = effective_schedule(layout);
+  const int ways = split_ways(layout);
+  const StageSplit split = resolved_split(layout.stage_split, model.layers, framework, layout.pp, ways / layout.pp);
+  const std::vector<int> parts = stage_layers(model, split, ways);
+  const int head = split == StageSplit::cost ? stages_used_by_cost(model, ways) - 1 : ways - 1;
+  std::vector<Chunk> chunks;
+  int first = 0;
+  for (int part = 0; part < ways; ++part) {
+    const int layers = parts[static_cast<std::size_t>(part)];
+    chunks.push_back({.stage = stage_of(schedule, part, layout.pp),
+                      .first = first,
+                      .layers = layers,
+                      .embedding = part == 0,
+                      .head = part == head});
+    first += layers;
+  }
+  if (schedule == PipelineSchedule::dual_pipe) {
+    for (int part = 0; part < ways; ++part) {
+      chunks.push_back(chunks[static_cast<std::size_t>(part)]);
+      chunks.back().stage = layout.pp - 1 - part;
+    }
+  }
+  return chunks;
+}
+
+}  // namespace meshwright
