@@ -40,7 +40,8 @@ Evidence read_evidence(const Reader& object, Evidence fallback) {
 
 void read_medium(const Reader& r, Medium& m) {
   r.allow_only({"name", "base", "ll", "ll128", "simple", "tree_efficiency", "in_switch", "in_switch_least_ranks",
-                "all_to_all_base", "all_to_all", "all_to_all_congestion", "point_to_point", "evidence", "source"});
+                "all_to_all_base", "all_to_all", "all_to_all_congestion", "point_to_point", "in_step", "evidence",
+                "source"});
   m.name = r.at("name").string();
   m.base = r.quantity_or("base", m.base);
   read_rate(r, "ll", m.ring[0]);
@@ -53,6 +54,7 @@ void read_medium(const Reader& r, Medium& m) {
   read_rate(r, "all_to_all", m.all_to_all);
   m.all_to_all_congestion = fraction(r, "all_to_all_congestion", m.all_to_all_congestion, 10);
   read_rate(r, "point_to_point", m.point_to_point);
+  m.in_step = fraction(r, "in_step", m.in_step, 4);
   m.evidence = read_evidence(r, m.evidence);
   m.source = r.string_or("source", m.source);
 }
@@ -105,6 +107,7 @@ std::string to_json(const std::vector<Medium>& media, std::string_view descripti
     item["all_to_all"] = rate_json(m.all_to_all);
     if (m.all_to_all_congestion > 0) item["all_to_all_congestion"] = std::round(m.all_to_all_congestion * 1e4) / 1e4;
     item["point_to_point"] = rate_json(m.point_to_point);
+    if (m.in_step != 1) item["in_step"] = std::round(m.in_step * 1e4) / 1e4;
     constexpr std::array<const char*, 4> evidence = {"measured", "calibrated", "extrapolated", "data_sheet"};
     item["evidence"] = evidence[static_cast<std::size_t>(m.evidence)];
     item["source"] = m.source;

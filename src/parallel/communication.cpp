@@ -3,6 +3,26 @@
 #include <algorithm>
 
 namespace meshwright {
+namespace {
+
+Medium beside_compute(Medium medium) {
+  for (Rate& rate : medium.ring) rate.efficiency *= medium.in_step;
+  medium.in_switch.efficiency *= medium.in_step;
+  medium.all_to_all.efficiency *= medium.in_step;
+  medium.point_to_point.efficiency *= medium.in_step;
+  return medium;
+}
+
+/// The platform as a training step meets it.
+Platform in_step(Platform platform) {
+  platform.scale_up = beside_compute(platform.scale_up);
+  platform.scale_out = beside_compute(platform.scale_out);
+  return platform;
+}
+
+}  // namespace
+
+Communication::Communication(const Cluster& cluster) : cluster_(cluster), platform_(in_step(platform_of(cluster))) {}
 
 const GroupPlace& Communication::place(const Group& group) {
   const long long key = (static_cast<long long>(group.size) << 32) | group.stride;

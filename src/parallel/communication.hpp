@@ -9,7 +9,7 @@ namespace meshwright {
 
 class Communication {
  public:
-  explicit Communication(const Cluster& cluster) : cluster_(cluster), platform_(platform_of(cluster)) {}
+  explicit Communication(const Cluster& cluster);
 
   /// `bytes` as collectives/estimate counts them; no time for groups of one.
   Seconds time(Collective collective, Bytes bytes, const Group& group);

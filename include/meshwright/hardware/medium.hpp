@@ -40,6 +40,8 @@ struct Medium {
   double all_to_all_congestion = 0;  ///< efficiency is divided by 1 + congestion * log2(blocks / 2): incast and
                                      ///< shared global links as more nodes exchange at once
   Rate point_to_point;               ///< send/recv between neighbours
+  double in_step = 1;                ///< bandwidth inside a training step over that of a quiet benchmark: kernels
+                                     ///< beside it, ranks that arrive at different times
   Evidence evidence = Evidence::data_sheet;
   std::string source;
 
