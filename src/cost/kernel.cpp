@@ -1,13 +1,52 @@
 #include "meshwright/cost/kernel.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace meshwright {
 namespace {
 
+/// Output tile of one SM that a GEMM library chooses among. Operand traffic per FLOP grows as 1/m + 1/n, which costs
+/// rate: `rate` is relative to the largest tile.
+struct Tile {
+  double m, n, rate;
+};
+
+constexpr double traffic_cost = 4;  // elements; fitted over all devices, flat between 1 and 10
+constexpr Tile tile(double m, double n) {
+  return {m, n, (1 + traffic_cost * (1.0 / 256 + 1.0 / 128)) / (1 + traffic_cost * (1 / m + 1 / n))};
+}
+constexpr std::array tiles = {tile(256, 128), tile(128, 256), tile(128, 128), tile(128, 64), tile(64, 128),
+                              tile(64, 64),   tile(64, 32),   tile(32, 64),   tile(64, 16),  tile(16, 64)};
+
+/// Share of a partial last wave that is paid as a full one; the rest is hidden by split-k and uneven tiles.
+constexpr double wave_share = 0.25;
+/// Kernel time at which half of the loss by heating is reached in a benchmark loop.
+constexpr double fade_half = 5e-3;
+
+/// Least SM-seconds times rate over the tile choices: elements of output that are paid for.
+double paid_outputs(double m, double n, double groups, double sms) {
+  double best = INFINITY;
+  for (const Tile& t : tiles) {
+    const double waves = std::ceil(m / t.m) * std::ceil(n / t.n) * groups / sms;
+    const double paid = std::max(1.0, wave_share * std::ceil(waves) + (1 - wave_share) * waves);
+    best = std::min(best, paid * (t.m * t.n / t.rate));
+  }
+  return best * sms;
+}
+
 /// Element size of the product: low-precision inputs give a bf16 output.
-double output_bytes(DType t) { return std::max(2.0, bytes_per_element(t)); }
+constexpr double output_bytes(DType t) { return std::max(2.0, bytes_per_element(t)); }
+
+/// fp4 carries a one-byte scale per 16 elements (nvfp4).
+constexpr double operand_bytes(DType t) { return t == DType::fp4 ? 0.5 + 1.0 / 16 : bytes_per_element(t); }
+
+const GemmEfficiency& efficiency_of(const Gemm& gemm, const Accelerator& device) {
+  const GemmEfficiency& block = device.efficiency.gemm_fp8_block;
+  const bool use_block = gemm.block_scaled && gemm.dtype == DType::fp8 && block.ceiling > 0;
+  return use_block ? block : device.efficiency.of(gemm.dtype);
+}
 
 }  // namespace
 
@@ -18,25 +57,23 @@ Seconds memory_bound_time(Bytes bytes, const Accelerator& device, double kernels
 }
 
 Seconds gemm_time(const Gemm& gemm, const Accelerator& device, Clocks clocks) {
-  const double flops = 2 * gemm.m * gemm.n * gemm.k * gemm.groups;
-  if (flops <= 0) return {};
-  const GemmEfficiency& e = device.efficiency.of(gemm.dtype);
+  const double m = gemm.m, n = gemm.n, k = gemm.k;
+  if (m <= 0 || n <= 0 || k <= 0 || gemm.groups <= 0) return {};
+  const GemmEfficiency& e = efficiency_of(gemm, device);
+  const double rate = device.peak(gemm.dtype).value() * e.ceiling;
   const double sms = std::max(1, device.sm_count);
-  const double rate = device.peak(gemm.dtype).value() * e.ceiling * (clocks == Clocks::sustained ? e.sustained : 1);
-  // A library picks the tile: large ones reuse more, small ones fill the device. Each choice is monotone in m, n, k.
-  double compute = INFINITY;
-  constexpr double scale[] = {1, 0.5, 0.25};
-  constexpr double relative[] = {1, 0.85, 0.6};
-  for (int i = 0; i < 3; ++i) {
-    const double tm = std::max(16.0, e.tile_m * scale[i]), tn = std::max(16.0, e.tile_n * scale[i]);
-    const double tiles = std::ceil(gemm.m / tm) * std::ceil(gemm.n / tn) * gemm.groups;
-    const double waves = std::max(1.0, 0.5 * (std::ceil(tiles / sms) + tiles / sms));
-    compute = std::min(compute, waves * sms * tm * tn * 2 * (gemm.k + e.k_half) / (rate * relative[i]));
+  double compute = paid_outputs(m, n, gemm.groups, sms) * 2 * (k + e.k_half) / rate;
+  compute *= clocks == Clocks::sustained ? 1 / e.sustained : 1 + e.fade * compute / (compute + fade_half);
+  const double operands = operand_bytes(gemm.dtype) * (m + n) * k + output_bytes(gemm.dtype) * m * n;
+  const double bandwidth = device.memory_bandwidth.value();
+  const double memory = gemm.groups * operands / (bandwidth * e.memory);
+  Seconds time =
+      e.floor + k * e.k_step + Seconds::base(std::cbrt(compute * compute * compute + memory * memory * memory));
+  if (gemm.cast) {
+    const double bytes = gemm.groups * m * k * (2 + operand_bytes(gemm.dtype));
+    time += e.cast_floor + Seconds::base(bytes / (bandwidth * e.cast_memory));
   }
-  const double bytes = gemm.groups * (bytes_per_element(gemm.dtype) * (gemm.m * gemm.k + gemm.n * gemm.k) +
-                                      output_bytes(gemm.dtype) * gemm.m * gemm.n);
-  const double memory = bytes / (device.memory_bandwidth.value() * device.efficiency.memory.fraction);
-  return e.floor + Seconds::base(std::max(compute, memory));
+  return time;
 }
 
 }  // namespace meshwright

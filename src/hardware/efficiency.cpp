@@ -16,7 +16,7 @@ double fraction(const Reader& object, std::string_view key, double fallback) {
   return value;
 }
 
-double positive(const Reader& object, std::string_view key, double fallback) {
+double not_negative(const Reader& object, std::string_view key, double fallback) {
   const auto member = object.find(key);
   if (!member) return fallback;
   const double value = member->number();
@@ -31,25 +31,30 @@ Evidence evidence_of(const Reader& object, Evidence fallback) {
 }
 
 void read_gemm(const Reader& r, GemmEfficiency& e) {
-  r.allow_only({"ceiling", "sustained", "floor", "tile_m", "tile_n", "k_half", "evidence", "source"});
+  r.allow_only({"ceiling", "sustained", "fade", "floor", "k_half", "k_step", "memory", "cast_floor", "cast_memory",
+                "evidence", "source"});
   e.ceiling = fraction(r, "ceiling", e.ceiling);
   e.sustained = fraction(r, "sustained", e.sustained);
+  e.fade = not_negative(r, "fade", e.fade);
   e.floor = r.quantity_or("floor", e.floor);
-  e.tile_m = std::max(1.0, positive(r, "tile_m", e.tile_m));
-  e.tile_n = std::max(1.0, positive(r, "tile_n", e.tile_n));
-  e.k_half = positive(r, "k_half", e.k_half);
+  e.k_half = not_negative(r, "k_half", e.k_half);
+  e.k_step = r.quantity_or("k_step", e.k_step);
+  e.memory = fraction(r, "memory", e.memory);
+  e.cast_floor = r.quantity_or("cast_floor", e.cast_floor);
+  e.cast_memory = fraction(r, "cast_memory", e.cast_memory);
   e.evidence = evidence_of(r, e.evidence);
   e.source = r.string_or("source", e.source);
 }
 
 void read_attention(const Reader& r, AttentionEfficiency& e) {
-  r.allow_only({"forward", "backward", "forward_d64", "backward_d64", "seq_half", "floor", "evidence", "source"});
+  r.allow_only({"forward", "backward", "softmax", "seq_half", "memory", "floor", "seq_step", "evidence", "source"});
   e.forward = fraction(r, "forward", e.forward);
   e.backward = fraction(r, "backward", e.backward);
-  e.forward_d64 = fraction(r, "forward_d64", e.forward_d64);
-  e.backward_d64 = fraction(r, "backward_d64", e.backward_d64);
-  e.seq_half = positive(r, "seq_half", e.seq_half);
+  e.softmax = not_negative(r, "softmax", e.softmax);
+  e.seq_half = not_negative(r, "seq_half", e.seq_half);
+  e.memory = fraction(r, "memory", e.memory);
   e.floor = r.quantity_or("floor", e.floor);
+  e.seq_step = r.quantity_or("seq_step", e.seq_step);
   e.evidence = evidence_of(r, e.evidence);
   e.source = r.string_or("source", e.source);
 }
@@ -73,7 +78,10 @@ DeviceEfficiency borrowed(const Accelerator& from) {
   for (GemmEfficiency& g : e.gemm) {
     if (g.ceiling > 0) mark(g);
   }
-  mark(e.attention);
+  if (e.gemm_fp8_block.ceiling > 0) mark(e.gemm_fp8_block);
+  for (AttentionEfficiency* a : {&e.attention, &e.prefill, &e.prefill_fp8}) {
+    if (a->forward > 0) mark(*a);
+  }
   mark(e.memory);
   return e;
 }
@@ -88,7 +96,7 @@ Accelerator* named(std::vector<Accelerator>& accelerators, std::string_view name
 }
 
 void read_device(std::vector<Accelerator>& accelerators, const Reader& r) {
-  r.allow_only({"name", "like", "gemm", "attention", "memory", "notes"});
+  r.allow_only({"name", "like", "gemm", "attention", "prefill", "prefill_fp8", "memory", "notes"});
   Accelerator* device = named(accelerators, r.at("name").string());
   if (device == nullptr) return;
   if (const auto like = r.find("like")) {
@@ -100,11 +108,14 @@ void read_device(std::vector<Accelerator>& accelerators, const Reader& r) {
   }
   if (const auto gemm = r.find("gemm")) {
     for (const std::string& key : gemm->keys()) {
-      const DType t = parse_dtype(key, gemm->where());
-      read_gemm(gemm->at(key), device->efficiency.of(t));
+      GemmEfficiency& e = key == "fp8-block" ? device->efficiency.gemm_fp8_block
+                                             : device->efficiency.of(parse_dtype(key, gemm->where()));
+      read_gemm(gemm->at(key), e);
     }
   }
   if (const auto attention = r.find("attention")) read_attention(*attention, device->efficiency.attention);
+  if (const auto prefill = r.find("prefill")) read_attention(*prefill, device->efficiency.prefill);
+  if (const auto prefill = r.find("prefill_fp8")) read_attention(*prefill, device->efficiency.prefill_fp8);
   if (const auto memory = r.find("memory")) read_memory(*memory, device->efficiency.memory);
 }
 
@@ -144,25 +155,23 @@ void fill_dtypes(Accelerator& device) {
   device.efficiency = filled;
 }
 
-/// Generic figures for hardware of which nothing is published: 0.7 of peak, the middle of what is measured elsewhere.
+/// Figures for hardware of which nothing is published: the middle of what is measured elsewhere.
 DeviceEfficiency generic() {
   DeviceEfficiency e;
+  const std::string source = "no measurement published; the middle of the devices that were measured";
   e.of(DType::bf16) = {.ceiling = 0.7,
-                       .floor = Seconds::base(8e-6),
-                       .tile_m = 128,
-                       .tile_n = 128,
-                       .k_half = 256,
+                       .sustained = 0.9,
+                       .floor = Seconds::base(5e-6),
+                       .k_half = 128,
                        .evidence = Evidence::data_sheet,
-                       .source = "no measurement published; 0.7 of peak assumed"};
-  e.attention = {.forward = 0.4,
-                 .backward = 0.33,
-                 .forward_d64 = 0.3,
-                 .backward_d64 = 0.25,
-                 .seq_half = 512,
+                       .source = source};
+  e.attention = {.forward = 0.45,
+                 .backward = 0.38,
+                 .seq_half = 500,
                  .floor = Seconds::base(10e-6),
                  .evidence = Evidence::data_sheet,
-                 .source = "assumed"};
-  e.memory = {.fraction = 0.8, .floor = Seconds::base(3e-6), .evidence = Evidence::data_sheet, .source = "assumed"};
+                 .source = source};
+  e.memory = {.fraction = 0.8, .floor = Seconds::base(3e-6), .evidence = Evidence::data_sheet, .source = source};
   return e;
 }
 

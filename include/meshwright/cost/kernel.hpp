@@ -1,20 +1,29 @@
 #pragma once
 // Time of one kernel on one device: roofline with the efficiencies that were measured (hardware/efficiency.hpp).
+// Formulas, sources and accuracy: docs/models.md, "Kernels".
 #include "meshwright/hardware/accelerator.hpp"
 
 namespace meshwright {
 
-/// Short bursts run faster than a training step does: power limits. Steps use `sustained`.
+/// Short bursts run faster than a training step does: power limits. Steps use `sustained`; a benchmark that loops one
+/// kernel is `burst`, and slows down as its kernel gets longer (`fade`).
 enum class Clocks { burst, sustained };
 
 struct Gemm {
   double m = 0, n = 0, k = 0;
   double groups = 1;  ///< independent products of this shape in one launch (grouped or batched GEMM)
   DType dtype = DType::bf16;
+  bool block_scaled = false;  ///< fp8 with a scale per block of 128 instead of one per tensor
+  bool cast = false;          ///< quantise A (m x k) from bf16 first, in a kernel of its own
 };
 
-/// Seconds of C(m,n) = A(m,k) B(k,n): max of compute with tile, wave and k quantisation, and memory traffic; plus the
-/// launch floor. Shapes below one tile are valid. Zero work takes zero time.
+/// Seconds of C(m,n) = A(m,k) B(k,n):
+///   floor + k_step k + (compute^3 + memory^3)^(1/3) [+ cast].
+/// compute = min over output tiles of waves * SMs * tile * 2 (k + k_half) / rate: partial tiles and partial waves are
+/// paid for, small tiles run at a lower rate. memory = operands and result once over the achieved bandwidth.
+/// Monotone in m, n, k and groups; never faster than peak or bandwidth allow; zero work takes zero time.
+/// Ignores operands left in cache by an earlier kernel and the layout of the operands.
+/// tests/cost/kernel_test.cpp checks the laws, `meshwright validate` the published points.
 Seconds gemm_time(const Gemm& gemm, const Accelerator& device, Clocks clocks = Clocks::sustained);
 
 struct AttentionShape {
@@ -28,11 +37,16 @@ struct AttentionShape {
 
 /// FLOPs of the forward pass, causal half and window counted.
 Flops attention_flops(const AttentionShape& shape);
+/// Seconds of the forward pass: floor + seq_step seq_kv + (work^3 + memory^3)^(1/3), where a query-key pair costs
+/// sqrt(matrix^2 + softmax^2) and short sequences reach the rate seq / (seq + seq_half).
 Seconds attention_forward_time(const AttentionShape& shape, const Accelerator& device, DType dtype = DType::bf16);
-/// 2.5x the forward's FLOPs for flash attention (scores are recomputed), 2x for unfused.
+/// 2.5x the forward's FLOPs for flash attention (scores are recomputed), 2x for unfused. Never below the forward.
 Seconds attention_backward_time(const AttentionShape& shape, const Accelerator& device, DType dtype = DType::bf16);
+/// The forward pass as an inference stack's prefill runs it (cache write and position encoding inside); fp8 means an
+/// fp8 key-value cache. Falls back on the training kernel where prefill was not measured.
+Seconds prefill_attention_time(const AttentionShape& shape, const Accelerator& device, DType dtype = DType::bf16);
 
-/// Streaming kernels: floor + bytes / (fraction * bandwidth).
+/// Streaming kernels: kernels * floor + bytes / (fraction * bandwidth).
 Seconds memory_bound_time(Bytes bytes, const Accelerator& device, double kernels = 1);
 
 }  // namespace meshwright

@@ -12,21 +12,29 @@ namespace meshwright {
 
 /// Matrix multiplication in one dtype; cost/kernel.hpp has the formula that these parameters enter.
 struct GemmEfficiency {
-  double ceiling = 0;    ///< best measured rate over dense peak, short bursts; 0 = not known for this dtype
-  double sustained = 1;  ///< rate under a training step's power and clocks over the short-burst rate
-  Seconds floor{};       ///< time of the smallest launch
-  double tile_m = 128, tile_n = 128;  ///< largest output tile of one SM (pair); quantisation and waves follow from it
-  double k_half = 0;                  ///< k at which half of the ceiling is reached (prologue and epilogue)
+  double ceiling = 0;        ///< rate of large products over dense peak, short bursts; 0 = not known for this dtype
+  double sustained = 1;      ///< rate under a training step's power and clocks over the short-burst rate
+  double fade = 0;           ///< a benchmark that loops one long kernel: burst rate falls to ceiling / (1 + fade)
+  Seconds floor{};           ///< time of the smallest launch
+  double k_half = 0;         ///< k at which half of the ceiling is reached (prologue and epilogue of a tile)
+  Seconds k_step{};          ///< serial time per element of k: a tile's own loop, felt where few tiles run
+  double memory = 0.85;      ///< operand streams over data-sheet memory bandwidth
+  Seconds cast_floor{};      ///< quantising the activations first: its launches ...
+  double cast_memory = 0.5;  ///< ... and its streams over data-sheet memory bandwidth
   Evidence evidence = Evidence::data_sheet;
   std::string source;
 };
 
-/// Fused (flash) attention: fraction of the dense peak, causal-halved FLOPs, at long sequences.
+/// Fused (flash) attention; cost/kernel.hpp has the formula. Matrix work and the softmax's exponentials overlap in
+/// part.
 struct AttentionEfficiency {
-  double forward = 0, backward = 0;          ///< for head_dim >= 128
-  double forward_d64 = 0, backward_d64 = 0;  ///< for head_dim <= 64; between, linear
-  double seq_half = 0;                       ///< sequence length at which half of it is reached
-  Seconds floor{};
+  double forward = 0;   ///< matrix rate over dense peak, causal-halved FLOPs, long sequences, wide heads
+  double backward = 0;  ///< the same of the backward pass (2.5x the forward's FLOPs); 0 = forward-only kernel
+  double softmax = 0;   ///< query-key pairs a second that the exponential units allow; 0 = no bound
+  double seq_half = 0;  ///< causal sequence at which half of the rate is reached (diagonal blocks, ramps)
+  double memory = 0.8;  ///< streams of q, k, v and the output over data-sheet memory bandwidth
+  Seconds floor{};      ///< time of the smallest launch
+  Seconds seq_step{};   ///< serial time per key, felt where few tiles run
   Evidence evidence = Evidence::data_sheet;
   std::string source;
 };
@@ -40,7 +48,10 @@ struct MemoryEfficiency {
 
 struct DeviceEfficiency {
   std::array<GemmEfficiency, dtype_count> gemm{};
-  AttentionEfficiency attention;
+  GemmEfficiency gemm_fp8_block;    ///< fp8 with scales per block of 128; ceiling 0 = as fp8
+  AttentionEfficiency attention;    ///< kernels of training stacks, bf16
+  AttentionEfficiency prefill;      ///< kernels of inference stacks, forward only, bf16; forward 0 = not known
+  AttentionEfficiency prefill_fp8;  ///< the same with an fp8 key-value cache, fraction of the fp8 peak
   MemoryEfficiency memory;
 
   const GemmEfficiency& of(DType t) const { return gemm[static_cast<std::size_t>(t)]; }
