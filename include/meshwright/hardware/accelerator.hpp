@@ -12,14 +12,18 @@
 namespace meshwright {
 
 struct Accelerator {
-  std::string name;            ///< "H100-SXM5-80GB"
-  std::string vendor;          ///< "NVIDIA"
-  std::string architecture;    ///< "hopper", "ampere", "blackwell", "cdna3", "tpu-v5p", ... (lower case)
-  int compute_capability = 0;  ///< 90 for Hopper; 0 where the vendor has none
-  int sm_count = 0;            ///< streaming multiprocessors, compute units or cores; 0 = not published
-  Hertz clock{};               ///< boost clock
+  std::string name;                  ///< "H100-SXM5-80GB"
+  std::vector<std::string> aliases;  ///< other names that lookups take, "H100"
+  std::string vendor;                ///< "NVIDIA"
+  std::string architecture;          ///< "hopper", "ampere", "blackwell", "cdna3", "tpu-v5p", ... (lower case)
+  std::string released;              ///< "2022-09"
+  bool announced = false;            ///< not yet shipping: figures may change
+  int compute_capability = 0;        ///< 90 for Hopper; 0 where the vendor has none
+  int sm_count = 0;                  ///< streaming multiprocessors, compute units or cores; 0 = not published
+  Hertz clock{};                     ///< boost clock
   std::array<FlopsPerSecond, dtype_count> peak_dense{};  ///< dense matrix peak by DType; zero = unsupported
   Bytes memory_capacity{};
+  std::string memory_kind;            ///< "HBM3"
   BytesPerSecond memory_bandwidth{};  ///< data sheet
   Bytes l2{};
   Watts tdp{};
@@ -29,6 +33,7 @@ struct Accelerator {
   std::string pcie;                     ///< link name, "pcie-gen5"
   int pcie_lanes = 16;
   DeviceEfficiency efficiency;  ///< measured; with the evidence for each figure
+  std::string notes;
   std::vector<Price> prices;
   std::vector<Provenance> sources;
 

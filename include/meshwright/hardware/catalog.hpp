@@ -12,9 +12,12 @@ namespace meshwright {
 
 struct ReferenceCluster {
   std::string name, title;
+  std::vector<std::string> aliases;
   std::string node;
   int nodes = 0;
+  int scale_up_domain = 0;  ///< a TPU job's slice; 0 = as the node
   Network network;
+  std::string notes;
   std::vector<Provenance> sources;
 };
 
@@ -33,6 +36,13 @@ struct Catalog {
   const Nic& nic(std::string_view name, const std::string& where = "hardware") const;
   const Switch& switch_named(std::string_view name, const std::string& where = "hardware") const;
   const Node& node(std::string_view name, const std::string& where = "hardware") const;
+  const ReferenceCluster& cluster(std::string_view name, const std::string& where = "hardware") const;
+
+  /// The node that one would buy this accelerator in: the first of the catalogue with it and with `fabric`, else the
+  /// first with it, else null.
+  const Node* usual_node(std::string_view accelerator, std::string_view fabric = "") const;
+  /// The switch that one would build a fabric of this kind and port speed of, split to it; nameless where none fits.
+  Switch usual_switch(std::string_view fabric, BytesPerSecond port_bandwidth) const;
 };
 
 /// The compiled-in catalogue, read once.

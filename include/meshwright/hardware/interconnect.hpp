@@ -10,9 +10,12 @@ namespace meshwright {
 
 /// A link generation: "nvlink4", "pcie-gen5", "infiniband-ndr", "ethernet-400g", "efa-v2", "ici-v5p", "xgmi3", ...
 struct Link {
-  std::string name, family;         ///< family: "nvlink", "pcie", "infiniband", "ethernet", ...
+  std::string name, family;  ///< family: "nvlink", "pcie", "infiniband", "ethernet", ...
+  std::vector<std::string> aliases;
   BytesPerSecond lane_bandwidth{};  ///< one link or lane (NVLink: one link; PCIe: one lane), peak
+  int lanes = 1;                    ///< links or lanes of the usual port: bandwidth = lanes * lane_bandwidth
   BytesPerSecond bandwidth{};       ///< the usual port (NVLink: a device's sum; PCIe x16; a 4x port), peak
+  BytesPerSecond data_bandwidth{};  ///< of it, what line coding leaves; zero = `bandwidth` is net of coding
   BytesPerSecond achieved{};        ///< measured for the usual port; zero = not known
   Seconds latency{};                ///< one hop; zero = not published
   bool announced = false;           ///< not yet shipping
@@ -22,27 +25,38 @@ struct Link {
 
 struct Nic {
   std::string name, vendor;
+  std::vector<std::string> aliases;
+  bool announced = false;
   BytesPerSecond bandwidth{};  ///< all ports
   int ports = 1;
   std::string pcie;
   int pcie_lanes = 16;
-  double message_rate = 0;  ///< messages a second; 0 = not published
-  Seconds latency{};
+  Hertz message_rate{};  ///< messages a second; 0 = not published
+  Seconds latency{};     ///< one way, adapter to adapter, smallest message; zero = not published
   Watts power{};
+  std::string notes;
   std::vector<Price> prices;
   std::vector<Provenance> sources;
 };
 
 struct Switch {
   std::string name, fabric;  ///< fabric: "infiniband", "ethernet", "nvlink", "slingshot", "optical", ...
-  int radix = 0;             ///< ports at `port_bandwidth`
+  std::vector<std::string> aliases;
+  bool announced = false;
+  int radix = 0;  ///< ports at `port_bandwidth`
   BytesPerSecond port_bandwidth{};
+  int split_radix = 0;  ///< most ports when each is split into slower ones; 0 = ports don't split
   Seconds hop_latency{};
   bool reduces = false;   ///< in-network reduction (SHARP, NVLink SHARP)
   std::string reduction;  ///< "SHARPv3", "NVLS", ""
   Watts power{};
+  std::string notes;
   std::vector<Price> prices;
   std::vector<Provenance> sources;
 };
+
+/// `sw` with its ports split down to `port_bandwidth`: as many times more of them as the split gives, at most
+/// split_radix. A switch whose ports are slower, or don't split, comes back as it is.
+Switch split_to(Switch sw, BytesPerSecond port_bandwidth);
 
 }  // namespace meshwright

@@ -14,8 +14,10 @@ enum class ScaleUpKind { none, pcie, cube_mesh, nvlink_bridge, switched, full_me
 std::string_view name(ScaleUpKind kind);
 
 struct Node {
-  std::string name;         ///< "dgx-h100"
-  std::string title;        ///< "NVIDIA DGX H100"
+  std::string name;   ///< "dgx-h100"
+  std::string title;  ///< "NVIDIA DGX H100"
+  std::vector<std::string> aliases;
+  bool announced = false;
   std::string accelerator;  ///< name in the catalogue
   int accelerators = 8;     ///< in this node
   ScaleUpKind scale_up = ScaleUpKind::switched;
@@ -27,10 +29,12 @@ struct Node {
   BytesPerSecond nic_bandwidth{};       ///< one NIC
   std::string nic;                      ///< NIC name
   std::string fabric;                   ///< "infiniband", "roce", "efa", "slingshot", "ethernet", "ici", ...
+  BytesPerSecond dcn_bandwidth{};       ///< of a TPU host to the data-centre network that joins slices; zero = none
   std::string pcie;                     ///< "pcie-gen5"
   int sockets = 2;
-  std::string cpu;  ///< "intel", "amd", "arm"
-  Watts power{};    ///< maximum
+  std::string cpu;  ///< "intel", "amd", "arm", "power"
+  Watts power{};    ///< maximum; zero = not published
+  std::string notes;
   std::vector<Price> prices;
   std::vector<Provenance> sources;
 };
@@ -48,7 +52,7 @@ struct Network {
   std::string switch_name;           ///< "" = the usual switch of the NIC's speed and fabric
   std::string routing = "adaptive";  ///< "adaptive", "ecmp", "static", "spray"
   double efficiency = 0;             ///< achieved over line rate; 0 = the fabric's usual value
-  double dcn_bandwidth = 0;          ///< reserved for slices joined by a data-centre network [B/s]; 0 = none
+  double dcn_bandwidth = 0;          ///< of one node to the data-centre network that joins TPU slices [B/s]; 0 = none
 };
 
 /// A value that carries everything a prediction needs; nothing is looked up later.
@@ -58,6 +62,10 @@ struct Cluster {
   Accelerator accelerator;
   int nodes = 1;
   Network network;
+  Link scale_up_link, pcie_link;  ///< nameless where the accelerator has none
+  Nic nic;                        ///< nameless where the NIC is not a catalogue entry
+  Switch fabric_switch;           ///< split to the NIC's port speed; nameless where none is known
+  Switch scale_up_switch;         ///< nameless where there is none
   std::vector<Provenance> sources;
   std::vector<Medium> media;             ///< calibrated media of an overlay; the compiled-in ones need not be here
   std::vector<std::string> assumptions;  ///< defaults that entered, "network: rail-optimised (default)"

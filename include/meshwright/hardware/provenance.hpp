@@ -17,11 +17,16 @@ struct Provenance {
   std::string confidence;  ///< "high", "medium", "low"
 };
 
+/// A purchase price (`amount`) or a rent (`rate`); the other is zero. Dated, of low confidence, and meant to be
+/// overridden.
 struct Price {
   Dollars amount{};
-  std::string kind;  ///< "list", "street estimate", ...
+  DollarsPerSecond rate{};
+  std::string kind;      ///< "list", "street estimate", "on-demand", ...
+  std::string provider;  ///< of a rent: "AWS p5.48xlarge"
   std::string date;
   std::string confidence;
+  std::string url;
 };
 
 }  // namespace meshwright
