@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "meshwright/topology/tiers.hpp"
+#include "topology/unit.hpp"
 
 namespace meshwright {
 namespace {
@@ -13,7 +14,7 @@ namespace {
 using namespace literals;
 
 /// One nested unit of the machine, innermost first; a group has a level in each unit that holds several of its blocks.
-struct Unit {
+struct Enclosure {
   LevelKind kind = LevelKind::scale_up;
   long long reach = 1;  // accelerators in one such unit
   bool strict = true;   // blocks must never straddle two units (a straddling block would leave NVLink)
@@ -41,17 +42,7 @@ double usable_links(const Node& node, int members, long long step) {
   return 1;
 }
 
-/// Between sockets over UPI or xGMI, as peer-to-peer traffic gets it. NCCL 2.2x graph/topo.h: Skylake 10, Ice Lake 22,
-/// Sapphire Rapids 40, AMD 16, Arm 6 GB/s.
-BytesPerSecond socket_link(const Node& node) {
-  if (node.cpu.find("amd") != std::string::npos) return 16_GBps;
-  if (node.cpu.find("arm") != std::string::npos) return 6_GBps;
-  const BytesPerSecond slot = pcie_bandwidth(node.pcie);
-  if (slot < 20_GBps) return 10_GBps;
-  return slot < 40_GBps ? 22_GBps : 40_GBps;
-}
-
-void add_torus(const Cluster& cluster, std::vector<Unit>& units) {
+void add_torus(const Cluster& cluster, std::vector<Enclosure>& units) {
   const Node& node = cluster.node;
   const int dimensions = node.scale_up == ScaleUpKind::torus_3d ? 3 : 2;
   const int chips = std::min(cluster.accelerators(), std::max(1, node.scale_up_domain));
@@ -77,7 +68,7 @@ void add_torus(const Cluster& cluster, std::vector<Unit>& units) {
   }
 }
 
-void add_pcie(const Cluster& cluster, std::vector<Unit>& units) {
+void add_pcie(const Cluster& cluster, std::vector<Enclosure>& units) {
   const Node& node = cluster.node;
   BytesPerSecond slot = node.scale_up == ScaleUpKind::pcie ? node.scale_up_bandwidth : BytesPerSecond{};
   if (slot.value() <= 0) slot = pcie_bandwidth(node.pcie);
@@ -93,7 +84,7 @@ void add_pcie(const Cluster& cluster, std::vector<Unit>& units) {
              .latency = 1.5_us, .bandwidth = std::min(slot, socket_link(node) / a_socket), .link = "socket link"}});
 }
 
-void add_scale_up(const Cluster& cluster, std::vector<Unit>& units) {
+void add_scale_up(const Cluster& cluster, std::vector<Enclosure>& units) {
   const Node& node = cluster.node;
   const bool linked =
       node.scale_up != ScaleUpKind::none && node.scale_up != ScaleUpKind::pcie && node.scale_up_domain > 1;
@@ -107,7 +98,7 @@ void add_scale_up(const Cluster& cluster, std::vector<Unit>& units) {
   if (node.accelerators > (linked ? node.scale_up_domain : 1)) add_pcie(cluster, units);
 }
 
-void add_scale_out(const Cluster& cluster, std::vector<Unit>& units) {
+void add_scale_out(const Cluster& cluster, std::vector<Enclosure>& units) {
   const TierPlan plan = plan_tiers(cluster);
   const FabricTraits& traits = fabric_traits(cluster.node.fabric);
   const std::string fabric = cluster.node.fabric.empty() ? "network" : cluster.node.fabric;
@@ -128,7 +119,7 @@ void add_scale_out(const Cluster& cluster, std::vector<Unit>& units) {
 }
 
 /// Largest divisor of `size` whose blocks, `step` apart, stay inside one unit.
-int members_inside(const Unit& unit, int size, long long step, long long all) {
+int members_inside(const Enclosure& unit, int size, long long step, long long all) {
   if (unit.reach >= all) return size;
   int best = 1;
   for (int m = 1; m <= size; ++m) {
@@ -141,7 +132,7 @@ int members_inside(const Unit& unit, int size, long long step, long long all) {
 
 /// Both ring directions of a dimension that the group covers; one where it is a segment without wrap-around. Groups
 /// interleaved along the dimension share its links.
-void share_torus(const Unit& unit, int members, long long step, Level& level) {
+void share_torus(const Enclosure& unit, int members, long long step, Level& level) {
   const long long below = unit.reach / unit.edge;
   const long long interleaved = std::max<long long>(1, step / std::max<long long>(1, below));
   level.rings = unit.wraps && members * interleaved == unit.edge ? 2 : 1;
@@ -176,7 +167,7 @@ std::vector<int> torus_shape(int accelerators, int dimensions) {
 GroupPlace place_group(const Cluster& cluster, int size, int stride) {
   GroupPlace place;
   if (size <= 1) return place;
-  std::vector<Unit> units;
+  std::vector<Enclosure> units;
   if (is_torus(cluster.node.scale_up))
     add_torus(cluster, units);
   else

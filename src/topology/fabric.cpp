@@ -1,0 +1,90 @@
+#include "meshwright/topology/fabric.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "meshwright/core/error.hpp"
+#include "meshwright/topology/place.hpp"
+#include "topology/clos.hpp"
+#include "topology/unit.hpp"
+
+namespace meshwright {
+namespace {
+
+/// Large fabrics fold an NVLink domain's planes into one switch: traffic is spread over them evenly anyway.
+constexpr int keep_planes_up_to_hosts = 16;
+
+bool is_torus(const Node& node) {
+  return node.scale_up == ScaleUpKind::torus_2d || node.scale_up == ScaleUpKind::torus_3d;
+}
+
+Fabric torus_fabric(const Cluster& cluster) {
+  const int dimensions = cluster.node.scale_up == ScaleUpKind::torus_3d ? 3 : 2;
+  const int chips = std::min(cluster.accelerators(), std::max(1, cluster.node.scale_up_domain));
+  Fabric f = build_torus(torus_shape(chips, dimensions), cluster.node.scale_up_bandwidth / (2.0 * dimensions));
+  f.hosts = std::max(1, chips / std::max(1, cluster.node.accelerators));
+  if (cluster.accelerators() > chips)
+    f.assumptions.push_back("graph shows one slice of " + std::to_string(chips) +
+                            " chips; slices meet over the data-centre network");
+  return f;
+}
+
+void add_units(Fabric& f) {
+  const auto nodes = static_cast<std::uint32_t>(f.unit.kinds.size());
+  f.kinds.reserve(static_cast<std::size_t>(f.units) * nodes);
+  f.links.reserve(static_cast<std::size_t>(f.units) * f.unit.links.size());
+  for (int u = 0; u < f.units; ++u) {
+    f.kinds.insert(f.kinds.end(), f.unit.kinds.begin(), f.unit.kinds.end());
+    const std::uint32_t base = static_cast<std::uint32_t>(u) * nodes;
+    for (FabricLink link : f.unit.links) {
+      link.from += base, link.to += base;
+      f.links.push_back(link);
+    }
+  }
+}
+
+}  // namespace
+
+std::string_view name(NodeKind kind) {
+  constexpr std::array<std::string_view, 8> names = {"accelerator", "nvswitch", "pcie switch", "socket",
+                                                     "nic",         "leaf",     "spine",       "core"};
+  return names[static_cast<std::size_t>(kind)];
+}
+
+std::uint32_t Fabric::nic_node(int host, int nic) const {
+  const int a_host = unit.nics / std::max(1, unit.hosts);
+  return static_cast<std::uint32_t>(static_cast<std::size_t>(host / unit.hosts) * unit.kinds.size() +
+                                    static_cast<std::size_t>(unit.accelerators + host % unit.hosts * a_host + nic));
+}
+
+int Fabric::host_of(int rank) const { return rank / std::max(1, unit.accelerators / std::max(1, unit.hosts)); }
+
+std::vector<std::string> topology_names() {
+  return {"single-switch", "fat-tree",   "rail-optimised", "rail-only", "dual-plane",
+          "multi-plane",   "dragonfly+", "dragonfly",      "torus-2d",  "torus-3d"};
+}
+
+Fabric build_fabric(const Cluster& cluster) {
+  const std::vector<std::string> known = topology_names();
+  if (std::find(known.begin(), known.end(), cluster.network.topology) == known.end())
+    throw Error("network.topology",
+                "unknown topology '" + cluster.network.topology + "'" + suggestion(cluster.network.topology, known));
+  Fabric f;
+  if (is_torus(cluster.node)) {
+    f = torus_fabric(cluster);
+  } else {
+    f.unit = build_unit(cluster, cluster.nodes > keep_planes_up_to_hosts);
+    f.accelerators = cluster.accelerators();
+    f.units = (cluster.nodes + f.unit.hosts - 1) / f.unit.hosts;
+    f.hosts = f.units * f.unit.hosts;
+    f.plan = plan_tiers(cluster);
+    add_units(f);
+    add_clos(f, cluster);
+  }
+  f.name = cluster.name.empty() ? cluster.network.topology : cluster.name;
+  f.routing = cluster.network.routing;
+  f.fabric_kind = cluster.node.fabric;
+  return f;
+}
+
+}  // namespace meshwright
