@@ -20,7 +20,7 @@ enum class OperatorKind { gemm, grouped_gemm, attention, memory_bound };
 /// One forward operator of one rank; backward follows from the kind (GEMM: data and weight gradients, each of the
 /// forward's FLOPs; attention: 2.5x with recomputed scores; memory-bound: about twice the bytes).
 struct Operator {
-  std::string_view name;  ///< "qkv", "attention", "mlp_up", "router", ...
+  std::string_view name{};  ///< "qkv", "attention", "mlp_up", "router", ...
   OperatorKind kind = OperatorKind::gemm;
   double m = 0, n = 0, k = 0;  ///< GEMM: tokens, outputs, inputs. For grouped GEMMs m is per expert
   double groups = 1;           ///< local experts of a grouped GEMM
@@ -53,6 +53,9 @@ std::vector<Operator> embedding_operators(const Transformer& model, double micro
                                           const Shard& shard, const Precision& precision);
 std::vector<Operator> head_operators(const Transformer& model, double micro_batch, double seq_len, const Shard& shard,
                                      const Precision& precision, int vocab_multiple = 128);
+/// One multi-token-prediction module: its projection and block; `head_operators` follow once more for each.
+std::vector<Operator> mtp_operators(const Transformer& model, double micro_batch, double seq_len, const Shard& shard,
+                                    const Precision& precision);
 /// Vocabulary after padding to a multiple.
 int padded_vocab(int vocab, int multiple);
 

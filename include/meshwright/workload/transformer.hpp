@@ -43,9 +43,10 @@ struct LayerShape {
 
 /// All counts are of one layer unless said otherwise. Valid after `check` (every reader calls it).
 struct Transformer {
-  std::string name, family;  ///< family: "llama", "gpt", "mixtral", "deepseek", ...
-  std::vector<std::string> aliases;
-  int layers = 0;  ///< transformer blocks, without MTP
+  std::string name{}, family{};  ///< family: "llama", "gpt", "mixtral", "deepseek", ...
+  std::vector<std::string> aliases{};
+  std::string source{};  ///< title and address of what the sizes were read from
+  int layers = 0;        ///< transformer blocks, without MTP
   int hidden = 0;
   int ffn_hidden = 0;  ///< dense MLP's inner width
   int heads = 0, kv_heads = 0, head_dim = 0;
@@ -65,9 +66,9 @@ struct Transformer {
   int position_embeddings = 0;  ///< learned positions (GPT-2, OPT); 0 = rotary or ALiBi
 
   AttentionKind attention = AttentionKind::grouped_query;
-  LatentAttention latent;
-  SparseAttention sparse;
-  StateSpace state_space;
+  LatentAttention latent{};
+  SparseAttention sparse{};
+  StateSpace state_space{};
   int sliding_window = 0;        ///< 0 = full attention
   int full_attention_every = 0;  ///< with a window: every n-th layer is full (0 = none; 1 = all)
   bool chunked_window = false;   ///< blocks of the window's size instead of a sliding one (Llama 4)
@@ -83,11 +84,12 @@ struct Transformer {
   int mtp_layers = 0;                           ///< multi-token-prediction modules
 
   /// One entry a layer for models whose blocks follow no rule above (Nemotron-H, Jamba, NAS results); empty otherwise.
-  std::vector<LayerShape> pattern;
+  std::vector<LayerShape> pattern{};
 
   /// Parameters that no field above explains (per layer and for the whole model): router biases, sinks, extra norms.
   double extra_params_per_layer = 0, extra_params = 0;
   double published_params = 0, published_active = 0;  ///< as published; 0 = unknown. For reports only.
+  std::vector<std::string> assumptions{};             ///< what a reader had to assume, in sentences
 
   bool is_moe() const { return experts > 0; }
   int moe_layers() const;  ///< number of MoE blocks
@@ -101,7 +103,7 @@ void check(const Transformer& model, const std::string& where);
 LayerShape layer_shape(const Transformer& model, int layer);
 /// The distinct shapes of a model with the number of their layers, in order of first appearance.
 struct LayerClass {
-  LayerShape shape;
+  LayerShape shape{};
   int layers = 0;
 };
 std::vector<LayerClass> layer_classes(const Transformer& model);

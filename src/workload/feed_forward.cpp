@@ -1,0 +1,81 @@
+// Operators of the dense MLP and of mixture-of-experts layers.
+#include "workload/operator_list.hpp"
+#include "workload/weights.hpp"
+
+namespace meshwright {
+namespace {
+
+struct MlpNames {
+  std::string_view up, activation, down;
+};
+
+/// An MLP over all rows, cut by tp. `saved_rows` of its input are kept here.
+void mlp(OperatorList& list, const MlpNames& names, double inner, double saved_rows) {
+  const Transformer& m = list.model;
+  const double local = inner / list.shard.tp;
+  list.gemm(names.up, list.rows, (m.gated_mlp ? 2 : 1) * local, m.hidden, saved_rows, m.mlp_bias);
+  list.activation(names.activation, list.rows, local);
+  list.gemm(names.down, list.rows, m.hidden, local, list.rows, m.mlp_bias);
+}
+
+void route(OperatorList& list) {
+  const Transformer& m = list.model;
+  const double rows = list.norm_rows, scores = rows * m.experts;
+  Operator& router = list.gemm("router", rows, m.experts, m.hidden, rows, m.router_bias);
+  router.low_precision = false;
+  router.saved_bytes = list.element * rows * m.hidden;
+  // fp32 scores: softmax or sigmoid, bias, top-k, normalisation.
+  list.stream("top_k", 4 * 4 * scores, 4 * scores).kernels = 4;
+}
+
+// Experts spread over ep x etp ranks, which take their tokens from as many ranks: rows of one rank are
+// tokens * top_k * etp / tp, in experts / ep groups (Megatron-Core MoE, parallel folding, arXiv 2504.14960).
+void experts(OperatorList& list) {
+  const Transformer& m = list.model;
+  const Shard& cut = list.shard;
+  const double source_rows = list.rows / cut.tp * m.top_k;
+  const double groups = static_cast<double>(m.experts) / cut.ep;
+  const double rows = source_rows * cut.etp * cut.imbalance, per_expert = rows / groups;
+  const double inner = static_cast<double>(m.moe_ffn_hidden) / cut.etp;
+  const double e = list.element, h = m.hidden;
+  // Copies into expert order, and once more after the exchange where a rank holds several experts.
+  const double sorted_again = cut.ep > 1 && groups > 1 ? 2 * e * rows * h : 0;
+  list.stream("permute", e * h * (list.rows / cut.tp + source_rows) + sorted_again).kernels = sorted_again > 0 ? 2 : 1;
+  list.grouped_gemm("expert_up", per_expert, (m.gated_mlp ? 2 : 1) * inner, h, groups);
+  list.activation("expert_activation", rows, inner);
+  list.grouped_gemm("expert_down", per_expert, h, inner, groups);
+  list.stream("unpermute", e * h * (list.rows / cut.tp + source_rows) + sorted_again).kernels =
+      sorted_again > 0 ? 2 : 1;
+}
+
+void mixture(OperatorList& list) {
+  const Transformer& m = list.model;
+  route(list);
+  experts(list);
+  if (m.shared_expert_ffn_hidden == 0) return;
+  // Its input is the router's; a recipe with its own format keeps a copy.
+  const bool own_copy = list.precision.stored_input_bytes != list.element;
+  mlp(list, {"shared_expert_up", "shared_expert_activation", "shared_expert_down"}, m.shared_expert_ffn_hidden,
+      own_copy ? list.norm_rows : 0);
+}
+
+}  // namespace
+
+void append_feed_forward(OperatorList& list, const LayerShape& shape) {
+  const Transformer& m = list.model;
+  if (shape.feed == FeedForward::none) return;
+  const bool parallel = m.parallel_block && shape.mixer != Mixer::none;
+  const bool shares_input = parallel && m.norms_per_layer < 2;
+  if (!shares_input) list.norm("mlp_norm", list.norm_rows, m.hidden);
+  if (shape.feed == FeedForward::moe) {
+    mixture(list);
+  } else {
+    mlp(list, {"mlp_up", "activation", "mlp_down"}, ffn_of(m, shape), shares_input ? 0 : list.norm_rows);
+  }
+  list.casts("mlp_casts");
+  if (m.norms_per_layer >= 4) list.norm("mlp_post_norm", list.norm_rows, m.hidden);
+  const bool shared = shape.feed == FeedForward::moe && m.shared_expert_ffn_hidden > 0;
+  list.residual("mlp_residual", 2 + (parallel ? 1 : 0) + (shared ? 1 : 0));
+}
+
+}  // namespace meshwright

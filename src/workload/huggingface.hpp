@@ -1,0 +1,43 @@
+#pragma once
+// Hugging Face configurations: one row a family, and the readers that the rows share.
+#include <initializer_list>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "meshwright/core/reader.hpp"
+#include "meshwright/workload/transformer.hpp"
+
+namespace meshwright {
+
+/// What a configuration of one family means. `traits` are the defaults of its configuration class: a size there is the
+/// class's default and may be missing in the file; 0 means that the file must say it (kv_heads: 0 = as many as heads).
+struct Family {
+  std::string_view name{};
+  std::vector<std::string_view> model_types{};    ///< "model_type" as files spell it
+  std::vector<std::string_view> architectures{};  ///< beginnings of "architectures" for files without a model_type
+  Transformer traits{};
+  double ffn_over_hidden = 0;  ///< inner width where the file gives none; 0 = it must
+  /// Keys of booleans that set biases, query-key norms; empty: the family has no switch.
+  std::string_view qkv_bias_key{}, output_bias_key{}, mlp_bias_key{}, qk_norm_key{};
+  void (*adjust)(const Reader& config, Transformer& model) = nullptr;  ///< what no key of the table says
+};
+
+const std::vector<Family>& families();
+
+/// A group of model types that cannot be modelled, with the reason.
+struct RefusedFamilies {
+  std::string_view kind, reason;
+  std::vector<std::string_view> model_types;
+};
+const std::vector<RefusedFamilies>& refused_families();
+
+/// The first of `keys` that the configuration has with a value other than null.
+std::optional<Reader> first_of(const Reader& config, std::initializer_list<std::string_view> keys);
+/// The same as a whole number; `fallback` where it has none.
+int first_integer(const Reader& config, std::initializer_list<std::string_view> keys, int fallback);
+
+/// Sizes, switches, windows and experts that have the same meaning in every family.
+void read_common(const Reader& config, const Family& family, Transformer& model);
+
+}  // namespace meshwright

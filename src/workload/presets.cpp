@@ -1,0 +1,92 @@
+#include "meshwright/workload/presets.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+
+#include "core/embedded.hpp"
+
+namespace meshwright {
+namespace {
+
+/// "meta-llama/Llama-3.1-405B-Instruct" -> "llama31405b": case, separators, owner and tuning suffix don't matter.
+std::string folded(std::string_view name) {
+  if (const auto slash = name.rfind('/'); slash != std::string_view::npos) name.remove_prefix(slash + 1);
+  std::string out;
+  for (const char c : name) {
+    if (std::isalnum(static_cast<unsigned char>(c))) {
+      out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    }
+  }
+  for (const std::string_view suffix : {"instruct", "base", "chat", "hf"}) {
+    if (out.size() > suffix.size() + 3 && out.ends_with(suffix)) out.resize(out.size() - suffix.size());
+  }
+  return out;
+}
+
+std::vector<Transformer> read_presets() {
+  std::vector<Transformer> models;
+  for (const EmbeddedFile& file : embedded_workloads()) {
+    const Reader reader = Reader::text(file.content, std::string(file.name));
+    for (const Reader& model : reader.at("models").items()) models.push_back(read_model(model));
+  }
+  return models;
+}
+
+const Transformer* find_preset(std::string_view name) {
+  const std::string wanted = folded(name);
+  for (const Transformer& model : model_presets()) {
+    if (folded(model.name) == wanted) return &model;
+  }
+  for (const Transformer& model : model_presets()) {
+    const auto same = [&](const std::string& alias) { return folded(alias) == wanted; };
+    if (std::any_of(model.aliases.begin(), model.aliases.end(), same)) return &model;
+  }
+  return nullptr;
+}
+
+// Python writes Infinity and NaN, which JSON lacks; no size is ever one, so null stands for them.
+std::string without_python_floats(std::string text) {
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (quoted && text[i] == '\\') {
+      ++i;
+    } else if (text[i] == '"') {
+      quoted = !quoted;
+    } else if (!quoted) {
+      for (const std::string_view word : {"-Infinity", "Infinity", "NaN"}) {
+        if (text.compare(i, word.size(), word) == 0) text.replace(i, word.size(), "null");
+      }
+    }
+  }
+  return text;
+}
+
+Transformer read_model_file(const std::string& path) {
+  const Reader reader = Reader::text(without_python_floats(read_file(path)), path);
+  if (!reader.is_object()) reader.fail("expected an object: a Hugging Face config.json or a model file");
+  if (reader.has("layers") && reader.has("hidden")) return read_model(reader);
+  const std::filesystem::path file = path;
+  const bool folder_names_it = file.filename() == "config.json" && file.has_parent_path();
+  return import_huggingface(reader, folder_names_it ? file.parent_path().filename().string() : file.stem().string());
+}
+
+}  // namespace
+
+const std::vector<Transformer>& model_presets() {
+  static const std::vector<Transformer> models = read_presets();
+  return models;
+}
+
+Transformer load_model(std::string_view name_or_path, const std::string& where) {
+  const std::string name(name_or_path);
+  if (name.ends_with(".json") || name.ends_with(".json.gz")) return read_model_file(name);
+  std::error_code ignored;
+  if (std::filesystem::is_directory(name, ignored)) return read_model_file(name + "/config.json");
+  if (const Transformer* model = find_preset(name)) return *model;
+  std::vector<std::string> names;
+  for (const Transformer& model : model_presets()) names.push_back(model.name);
+  throw Error(where, "unknown model '" + name + "'" + suggestion(name, names));
+}
+
+}  // namespace meshwright

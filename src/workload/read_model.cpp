@@ -1,0 +1,146 @@
+// Meshwright's own model object, read and written over one field list.
+#include <nlohmann/json.hpp>
+
+#include "meshwright/workload/presets.hpp"
+#include "workload/fields.hpp"
+
+namespace meshwright {
+namespace {
+
+/// Reads members by key and remembers the keys, so that the rest can be refused.
+struct MemberReader {
+  const Reader& reader;
+  std::vector<std::string_view>& known;
+
+  void operator()(std::string_view key, int& value) const {
+    known.push_back(key);
+    value = reader.integer_or(key, value);
+  }
+  void operator()(std::string_view key, bool& value) const {
+    known.push_back(key);
+    value = reader.boolean_or(key, value);
+  }
+  void operator()(std::string_view key, double& value) const {
+    known.push_back(key);
+    value = reader.number_or(key, value);
+  }
+};
+
+std::vector<std::string> strings(std::span<const std::string_view> names) { return {names.begin(), names.end()}; }
+
+LayerShape read_shape(const Reader& reader) {
+  reader.allow_only({"mixer", "feed", "full_attention", "kv_heads", "ffn_hidden", "layers"});
+  LayerShape shape;
+  if (const auto mixer = reader.find("mixer")) shape.mixer = static_cast<Mixer>(mixer->one_of(strings(mixer_names)));
+  if (const auto feed = reader.find("feed")) shape.feed = static_cast<FeedForward>(feed->one_of(strings(feed_names)));
+  shape.full_attention = reader.boolean_or("full_attention", true);
+  shape.kv_heads = reader.integer_or("kv_heads", 0);
+  shape.ffn_hidden = reader.integer_or("ffn_hidden", 0);
+  return shape;
+}
+
+/// Runs of equal blocks: [{"mixer": "mamba2", "feed": "none", "layers": 3}, ...].
+std::vector<LayerShape> read_pattern(const Reader& reader) {
+  std::vector<LayerShape> pattern;
+  for (const Reader& run : reader.items()) {
+    pattern.insert(pattern.end(), static_cast<std::size_t>(run.integer_or("layers", 1, 1, 100000)), read_shape(run));
+  }
+  return pattern;
+}
+
+void read_parts(const Reader& reader, Transformer& model) {
+  std::vector<std::string_view> known;
+  if (const auto part = reader.find("latent")) {
+    visit_latent(model.latent, MemberReader{*part, known});
+    part->allow_only(known);
+    model.attention = AttentionKind::latent;
+  }
+  known.clear();
+  if (const auto part = reader.find("sparse")) {
+    visit_sparse(model.sparse, MemberReader{*part, known});
+    part->allow_only(known);
+  }
+  known.clear();
+  if (const auto part = reader.find("state_space")) {
+    visit_state_space(model.state_space, MemberReader{*part, known});
+    part->allow_only(known);
+  }
+  if (const auto part = reader.find("pattern")) model.pattern = read_pattern(*part);
+  if (const auto part = reader.find("aliases")) {
+    for (const Reader& alias : part->items()) model.aliases.push_back(alias.string());
+  }
+}
+
+/// kv_heads = heads, head_dim = hidden / heads, an MoE without dense layers has no dense width.
+void fill_defaults(const Reader& reader, Transformer& model) {
+  for (const std::string_view key : {"layers", "hidden", "heads", "vocab"}) reader.at(key).integer(1);
+  if (model.kv_heads == 0) model.kv_heads = model.heads;
+  if (model.head_dim == 0) {
+    if (model.hidden % model.heads != 0) reader.fail("head_dim is missing, and hidden is no multiple of heads");
+    model.head_dim = model.hidden / model.heads;
+  }
+  if (model.ffn_hidden == 0 && !model.is_moe() && model.pattern.empty()) reader.at("ffn_hidden");
+  if (model.is_moe() && model.moe_ffn_hidden == 0) model.moe_ffn_hidden = model.ffn_hidden;
+  if (model.attention == AttentionKind::latent) return;
+  model.attention = model.kv_heads == model.heads ? AttentionKind::multi_head : AttentionKind::grouped_query;
+}
+
+}  // namespace
+
+Transformer read_model(const Reader& reader) {
+  Transformer model;
+  model.name = reader.string_or("name", "model");
+  model.family = reader.string_or("family", "");
+  model.source = reader.string_or("source", "");
+  std::vector<std::string_view> known = {"name",   "family", "source",      "aliases",
+                                         "latent", "sparse", "state_space", "pattern"};
+  visit_fields(model, MemberReader{reader, known});
+  reader.allow_only(known);
+  read_parts(reader, model);
+  fill_defaults(reader, model);
+  check(model, reader.where());
+  return model;
+}
+
+std::string model_json(const Transformer& model) {
+  nlohmann::ordered_json out;
+  out["name"] = model.name;
+  if (!model.family.empty()) out["family"] = model.family;
+  if (!model.source.empty()) out["source"] = model.source;
+  const auto writer = [](nlohmann::ordered_json& object, const auto& defaults, auto visit_all, const auto& part) {
+    nlohmann::ordered_json standard;
+    visit_all(defaults, [&](const char* key, const auto& value) { standard[key] = value; });
+    visit_all(part, [&](const char* key, const auto& value) {
+      if (standard[key] != value) object[key] = value;
+    });
+  };
+  writer(
+      out, Transformer{}, [](auto& m, auto&& v) { visit_fields(m, v); }, model);
+  const auto write_part = [&](const char* key, const auto& defaults, auto visit_all, const auto& part) {
+    nlohmann::ordered_json object = nlohmann::ordered_json::object();
+    writer(object, defaults, visit_all, part);
+    if (!object.empty()) out[key] = object;
+  };
+  write_part(
+      "latent", LatentAttention{}, [](auto& m, auto&& v) { visit_latent(m, v); }, model.latent);
+  write_part(
+      "sparse", SparseAttention{}, [](auto& m, auto&& v) { visit_sparse(m, v); }, model.sparse);
+  write_part(
+      "state_space", StateSpace{}, [](auto& m, auto&& v) { visit_state_space(m, v); }, model.state_space);
+  for (std::size_t i = 0; i < model.pattern.size();) {
+    const LayerShape& shape = model.pattern[i];
+    std::size_t end = i;
+    while (end < model.pattern.size() && model.pattern[end] == shape) ++end;
+    nlohmann::ordered_json run = {{"mixer", mixer_names[static_cast<std::size_t>(shape.mixer)]},
+                                  {"feed", feed_names[static_cast<std::size_t>(shape.feed)]},
+                                  {"layers", end - i}};
+    if (!shape.full_attention) run["full_attention"] = false;
+    if (shape.kv_heads > 0) run["kv_heads"] = shape.kv_heads;
+    if (shape.ffn_hidden > 0) run["ffn_hidden"] = shape.ffn_hidden;
+    out["pattern"].push_back(run);
+    i = end;
+  }
+  return out.dump();
+}
+
+}  // namespace meshwright

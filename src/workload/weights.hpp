@@ -1,0 +1,43 @@
+#pragma once
+// Weight elements of the parts of a block, shared by parameter counts, FLOPs and operators.
+#include "meshwright/workload/transformer.hpp"
+
+namespace meshwright {
+
+/// Elements of matrices that multiply activations, and of everything else (biases, norms, convolutions, ...).
+struct Weights {
+  double matrix = 0, other = 0;
+  double total() const { return matrix + other; }
+  friend Weights operator+(Weights a, Weights b) { return {a.matrix + b.matrix, a.other + b.other}; }
+  friend Weights operator*(double factor, Weights w) { return {factor * w.matrix, factor * w.other}; }
+};
+
+inline double kv_heads_of(const Transformer& model, const LayerShape& shape) {
+  return shape.kv_heads > 0 ? shape.kv_heads : model.kv_heads;
+}
+inline double ffn_of(const Transformer& model, const LayerShape& shape) {
+  return shape.ffn_hidden > 0 ? shape.ffn_hidden : model.ffn_hidden;
+}
+/// Widths of q.k and of v per head: they differ in latent attention.
+inline double qk_head_dim(const Transformer& model) {
+  const LatentAttention& a = model.latent;
+  return model.attention == AttentionKind::latent ? a.qk_nope_head_dim + a.qk_rope_head_dim : model.head_dim;
+}
+inline double v_head_dim(const Transformer& model) {
+  return model.attention == AttentionKind::latent ? model.latent.v_head_dim : model.head_dim;
+}
+
+Weights mixer_weights(const Transformer& model, const LayerShape& shape);
+/// One MLP of that inner width, an expert or a dense one.
+Weights mlp_weights(const Transformer& model, double inner);
+Weights router_weights(const Transformer& model);
+/// Norms and whatever else a block has outside mixer and feed-forward.
+double block_other(const Transformer& model, const LayerShape& shape);
+/// Feed-forward with `routed` experts counted (all of them, or top_k), without block norms.
+Weights feed_weights(const Transformer& model, const LayerShape& shape, double routed);
+/// The block of a multi-token-prediction module: like the last layer, with full attention.
+LayerShape mtp_shape(const Transformer& model);
+/// Key-value pairs that one query sees on average, over a causal sequence.
+double causal_pairs_per_query(const Transformer& model, const LayerShape& shape, double seq_len);
+
+}  // namespace meshwright
