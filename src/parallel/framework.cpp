@@ -17,7 +17,7 @@ struct Field {
   T Framework::*member;
 };
 
-constexpr std::array<Field<double>, 23> number_fields = {{
+constexpr auto number_fields = std::to_array<Field<double>>({
     {"parameter_bytes", &Framework::parameter_bytes},
     {"gradient_bytes", &Framework::gradient_bytes},
     {"optimizer_bytes", &Framework::optimizer_bytes},
@@ -32,6 +32,8 @@ constexpr std::array<Field<double>, 23> number_fields = {{
     {"saved_extra_ffn", &Framework::saved_extra_ffn},
     {"saved_gathered_hidden", &Framework::saved_gathered_hidden},
     {"selective_share", &Framework::selective_share},
+    {"cached_weight_bytes", &Framework::cached_weight_bytes},
+    {"weight_gradient_bytes", &Framework::weight_gradient_bytes},
     {"fragmentation", &Framework::fragmentation},
     {"usable_memory", &Framework::usable_memory},
     {"memory_traffic", &Framework::memory_traffic},
@@ -41,22 +43,24 @@ constexpr std::array<Field<double>, 23> number_fields = {{
     {"fsdp_overlap_penalty", &Framework::fsdp_overlap_penalty},
     {"bucket_parameters", &Framework::bucket_parameters},
     {"optimizer_traffic", &Framework::optimizer_traffic},
-}};
-constexpr std::array<Field<Seconds>, 6> time_fields = {{
+});
+constexpr auto time_fields = std::to_array<Field<Seconds>>({
     {"host_per_layer", &Framework::host_per_layer},
     {"host_per_layer_tp", &Framework::host_per_layer_tp},
     {"kernel_launch", &Framework::kernel_launch},
     {"layer_overhead", &Framework::layer_overhead},
     {"step_overhead", &Framework::step_overhead},
     {"pipeline_send_host", &Framework::pipeline_send_host},
-}};
-constexpr std::array<Field<bool>, 13> flag_fields = {{
+});
+constexpr auto flag_fields = std::to_array<Field<bool>>({
     {"fused_attention", &Framework::fused_attention},
     {"fused_norms", &Framework::fused_norms},
     {"overlap_grad_reduce", &Framework::overlap_grad_reduce},
     {"overlap_param_gather", &Framework::overlap_param_gather},
     {"tp_comm_overlap", &Framework::tp_comm_overlap},
     {"tp_backward_overlap", &Framework::tp_backward_overlap},
+    {"low_precision_inputs", &Framework::low_precision_inputs},
+    {"keeps_gathered_with_pipeline", &Framework::keeps_gathered_with_pipeline},
     {"kv_heads_replicate", &Framework::kv_heads_replicate},
     {"uneven_stages", &Framework::uneven_stages},
     {"uneven_by_default", &Framework::uneven_by_default},
@@ -64,14 +68,15 @@ constexpr std::array<Field<bool>, 13> flag_fields = {{
     {"interleaving_needs_multiple", &Framework::interleaving_needs_multiple},
     {"micro_batches_cover_pipeline", &Framework::micro_batches_cover_pipeline},
     {"experts_fold_over_tp", &Framework::experts_fold_over_tp},
-}};
-constexpr std::array<Field<int>, 3> count_fields = {{
+});
+constexpr auto count_fields = std::to_array<Field<int>>({
     {"max_zero_stage", &Framework::max_zero_stage},
     {"max_zero_stage_pipeline", &Framework::max_zero_stage_pipeline},
     {"vocab_multiple", &Framework::vocab_multiple},
-}};
-constexpr std::array<std::string_view, 9> other_keys = {"description", "sources", "name",  "aliases",  "title",
-                                                        "context",     "flags",   "notes", "schedules"};
+});
+constexpr auto other_keys =
+    std::to_array<std::string_view>({"description", "sources", "name", "aliases", "title", "context",
+                                     "communication_buffers", "flags", "notes", "schedules"});
 
 std::vector<std::string_view> known_keys() {
   std::vector<std::string_view> keys(other_keys.begin(), other_keys.end());
@@ -130,6 +135,7 @@ Framework read_framework(const Reader& reader) {
   profile.flags = strings(reader, "flags");
   profile.schedules = read_schedules(reader, profile.schedules);
   profile.context = reader.quantity_or("context", profile.context);
+  profile.communication_buffers = reader.quantity_or("communication_buffers", profile.communication_buffers);
   for (const auto& [key, member] : number_fields) profile.*member = reader.number_or(key, profile.*member);
   for (const auto& [key, member] : time_fields) profile.*member = reader.quantity_or(key, profile.*member);
   for (const auto& [key, member] : flag_fields) profile.*member = reader.boolean_or(key, profile.*member);

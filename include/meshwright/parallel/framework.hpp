@@ -32,10 +32,16 @@ struct Framework {
   double saved_extra_hidden = 0;         ///< bytes per token and hidden unit kept beyond the operators' fused inventory
   double saved_extra_ffn = 0;            ///< the same per inner MLP unit (an activation function that is not fused)
   double saved_gathered_hidden = 0;      ///< bytes per token and hidden unit of gathered inputs kept for backward
-  double selective_share = 0;   ///< of a layer's other activations that selective recompute drops too (op-level AC)
-  Bytes context{};              ///< CUDA context, NCCL and workspace outside the allocator
-  double fragmentation = 1.05;  ///< reserved over allocated
-  double usable_memory = 0.95;  ///< of the device's capacity
+  double selective_share = 0;      ///< of a layer's other activations that selective recompute drops too (op-level AC)
+  double cached_weight_bytes = 0;  ///< per linear parameter: low-precision copies kept through a step
+  double weight_gradient_bytes = 0;  ///< per parameter of one block (and the head) that backward allocates beside the
+                                     ///< accumulation buffer
+  bool low_precision_inputs = true;  ///< GEMM inputs are kept in the recipe's format (Transformer Engine)
+  bool keeps_gathered_with_pipeline = false;  ///< ZeRO-3: the stage stays gathered over its micro-batches
+  Bytes communication_buffers{};              ///< flat reduce and gather buckets
+  Bytes context{};                            ///< CUDA context, NCCL and workspace outside the allocator
+  double fragmentation = 1.05;                ///< reserved over allocated
+  double usable_memory = 0.95;                ///< of the device's capacity
 
   // kernels
   bool fused_attention = true;

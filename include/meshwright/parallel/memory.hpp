@@ -1,0 +1,64 @@
+#pragma once
+// Bytes of one device: weights, gradients and optimizer states as they are sharded, activations in flight, logits,
+// buffers. A slow part once per key (layer_memory), and arithmetic per layout (memory).
+#include <array>
+#include <optional>
+#include <vector>
+
+#include "meshwright/parallel/job.hpp"
+#include "meshwright/parallel/prediction.hpp"
+#include "meshwright/parallel/tables.hpp"
+
+namespace meshwright {
+
+/// One block (or the embedding, the head, a multi-token-prediction module) of one micro-batch on one rank.
+struct BlockMemory {
+  std::array<Bytes, 3> kept;     ///< activations kept until the backward pass, by Recompute
+  std::array<Bytes, 3> redone;   ///< those that exist again while one block is recomputed
+  double parameters = 0;         ///< held by a rank before ZeRO, without routed experts
+  double expert_parameters = 0;  ///< routed experts held by a rank before ZeRO
+  double gemm_parameters = 0;    ///< of both, those of linear layers in the recipe's format
+};
+
+/// The slow part. Key: (tp, cp, ep, etp, micro_batch, sequence_parallel).
+struct LayerMemory {
+  std::vector<BlockMemory> blocks;  ///< by layer class, as layer_classes() orders them
+  BlockMemory embedding, head, mtp;
+  Bytes logits;                 ///< of one micro-batch: what the loss keeps and what its backward adds
+  Bytes boundary;               ///< activations of one micro-batch between stages
+  double distinct_weights = 0;  ///< elements of linear weights of distinct shapes in the blocks
+  Bytes working;                ///< largest gradient tensors that one block's backward has live at once
+};
+LayerMemory layer_memory(const Job& job, const Layout& layout);
+
+/// Numbers of the job that hold for every layout.
+struct MemoryConstants {
+  double parameter_bytes = 2, gradient_bytes = 4, optimizer_bytes = 12, cached_weight_bytes = 0,
+         weight_gradient_bytes = 0;
+  double gathered_parameter_bytes = 2, gathered_gradient_bytes = 2, gathered_layers = 2;
+  double gathered_parameters_least = 0, ddp_bucket_bytes = 0, fragmentation = 1;
+  bool keeps_gathered_with_pipeline = false, tied_embeddings = false;
+  Bytes context, communication_buffers;
+  Bytes usable;  ///< of the device: what has to hold `reserved`
+  int global_batch = 0, mtp_layers = 0;
+};
+MemoryConstants memory_constants(const Job& job);
+
+/// Memory at the worst stage. Arithmetic only: no allocation.
+///   weights    parameter_bytes P / N(ZeRO 3), gradients / N(ZeRO 2), optimizer / N(ZeRO 1); N is dp * cp (or the HSDP
+///              shard), for routed experts tp * cp * dp / (ep * etp) (Rajbhandari et al. 2020; Megatron Core MoE);
+///   activations in flight of the schedule times those of the stage's blocks (Korthikanti et al. 2022), and one block
+///              more while it is recomputed; logits and a recomputed block do not exist at the same time.
+Memory memory(const MemoryConstants& constants, const LayerMemory& layers, const StageKinds& stages,
+              const Layout& layout) noexcept;
+
+/// The same from the job alone.
+Memory memory(const Job& job, const Layout& layout);
+
+/// Does it fit? `borderline` within 7 % below the usable memory: the spread of the model's own error.
+Fit fit(const MemoryConstants& constants, const Memory& memory) noexcept;
+Fit fit(const Job& job, const Memory& memory);
+/// "device memory: needs 91.2 GB, has 83.3 GB" for a layout that does not fit.
+std::optional<Violation> memory_violation(const Job& job, const Layout& layout);
+
+}  // namespace meshwright

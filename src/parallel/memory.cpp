@@ -1,0 +1,166 @@
+#include "meshwright/parallel/memory.hpp"
+
+#include <algorithm>
+
+#include "meshwright/core/units.hpp"
+#include "meshwright/parallel/pipeline.hpp"
+#include "parallel/stage_kinds.hpp"
+
+namespace meshwright {
+namespace {
+
+/// Parameters of one stage on one rank, before ZeRO.
+struct Held {
+  double dense = 0, experts = 0, gemm = 0;
+  double largest = 0;  ///< of one block: what a gather brings in
+  void add(double count, const BlockMemory& block) {
+    if (count <= 0) return;
+    dense += count * block.parameters;
+    experts += count * block.expert_parameters;
+    gemm += count * block.gemm_parameters;
+    largest = std::max(largest, block.parameters + block.expert_parameters);
+  }
+};
+
+Held held_by(const MemoryConstants& c, const LayerMemory& layers, const StageKind& stage, double copies) noexcept {
+  Held held;
+  for (std::size_t i = 0; i < stage.blocks.size(); ++i) held.add(copies * stage.blocks[i], layers.blocks[i]);
+  held.add(copies * stage.embedding, layers.embedding);
+  // A tied head on the embedding's own stage shares its weights; elsewhere it holds a copy.
+  const bool shares = c.tied_embeddings && stage.embedding > 0;
+  if (!shares) held.add(copies * stage.head, layers.head);
+  if (stage.head > 0) held.add(c.mtp_layers, layers.mtp);
+  return held;
+}
+
+/// Ranks that share the states of dense and of expert parameters.
+struct Shards {
+  double dense = 1, experts = 1;
+};
+Shards shards_of(const Layout& layout) noexcept {
+  Shards shards{static_cast<double>(layout.dp) * layout.cp, static_cast<double>(expert_data_parallel(layout))};
+  if (layout.zero_stage == 3 && layout.hsdp_shard > 0) {
+    shards.dense = std::min<double>(shards.dense, layout.hsdp_shard);
+    shards.experts = std::min<double>(shards.experts, layout.hsdp_shard);
+  }
+  return shards;
+}
+
+void add_states(Memory& m, const MemoryConstants& c, const LayerMemory& layers, const StageKind& stage,
+                const Held& held, const Layout& layout) noexcept {
+  const Shards shards = shards_of(layout);
+  const auto share = [&](int stage) {
+    const bool sharded = layout.zero_stage >= stage;
+    return sharded ? held.dense / shards.dense + held.experts / shards.experts : held.dense + held.experts;
+  };
+  m.weights = Bytes::base(c.parameter_bytes * share(3) + c.cached_weight_bytes * held.gemm);
+  m.gradients = Bytes::base(c.gradient_bytes * share(2));
+  m.optimizer = layout.offload_optimizer ? Bytes{} : Bytes::base(c.optimizer_bytes * share(1));
+  const double all = held.dense + held.experts;
+  const double allocated = layers.distinct_weights + stage.head * layers.head.parameters;
+  m.buffers = c.communication_buffers + Bytes::base(c.ddp_bucket_bytes * all + c.weight_gradient_bytes * allocated);
+  if (layout.zero_stage < 3) return;
+  // Gathered parameters and gradients that are not scattered yet: a few blocks, or the whole stage where a pipeline
+  // keeps them over its micro-batches.
+  const double gathered = std::max(c.gathered_layers * held.largest, c.gathered_parameters_least);
+  const bool keeps = c.keeps_gathered_with_pipeline && layout.pp > 1;
+  m.buffers += Bytes::base(c.gathered_parameter_bytes * (keeps ? all : std::min(all, gathered)) +
+                           c.gathered_gradient_bytes * (keeps ? all : held.largest));
+}
+
+void add_activations(Memory& m, const MemoryConstants& c, const LayerMemory& layers, const StageKind& stage,
+                     double copies, const Layout& layout) noexcept {
+  const auto mode = static_cast<std::size_t>(layout.recompute);
+  const int batches = micro_batches(c.global_batch, layout);
+  const double flight = in_flight(effective_schedule(layout), layout.pp, layout.vp, batches, stage.first);
+  Bytes kept = copies * stage.embedding * layers.embedding.kept[mode], redone;
+  for (std::size_t i = 0; i < stage.blocks.size(); ++i) {
+    kept += stage.blocks[i] * layers.blocks[i].kept[mode];
+    if (stage.blocks[i] > 0) redone = std::max(redone, layers.blocks[i].redone[mode]);
+  }
+  Bytes head;
+  if (stage.head > 0) {
+    const double heads = 1 + c.mtp_layers;
+    m.logits = heads * layers.logits;
+    head = heads * layers.head.kept[mode] + c.mtp_layers * layers.mtp.kept[mode];
+  }
+  // The loss is over before the first block goes backward.
+  const Bytes backward = redone + layers.working;
+  m.activations = flight * kept + head;
+  if (backward > m.logits + head) m.activations += backward - head - m.logits;
+  if (layout.pp > 1) m.buffers += 2 * layers.boundary;
+}
+
+Memory of_stage(const MemoryConstants& c, const LayerMemory& layers, const StageKind& stage, double copies,
+                const Layout& layout) noexcept {
+  Memory m;
+  m.stage = stage.first;
+  add_states(m, c, layers, stage, held_by(c, layers, stage, copies), layout);
+  add_activations(m, c, layers, stage, copies, layout);
+  m.context = c.context;
+  m.allocated = m.weights + m.gradients + m.optimizer + m.activations + m.logits + m.buffers;
+  m.reserved = c.fragmentation * m.allocated + m.context;
+  return m;
+}
+
+}  // namespace
+
+MemoryConstants memory_constants(const Job& job) {
+  const Framework& f = job.framework;
+  MemoryConstants c{.parameter_bytes = f.parameter_bytes,
+                    .gradient_bytes = f.gradient_bytes,
+                    .optimizer_bytes = f.optimizer_bytes,
+                    .cached_weight_bytes = f.cached_weight_bytes,
+                    .weight_gradient_bytes = f.weight_gradient_bytes,
+                    .gathered_parameter_bytes = f.gathered_parameter_bytes,
+                    .gathered_gradient_bytes = f.gathered_gradient_bytes,
+                    .gathered_layers = f.gathered_layers,
+                    .gathered_parameters_least = f.gathered_parameters_least,
+                    .ddp_bucket_bytes = f.ddp_bucket_bytes_per_parameter,
+                    .fragmentation = f.fragmentation,
+                    .keeps_gathered_with_pipeline = f.keeps_gathered_with_pipeline,
+                    .tied_embeddings = job.model.tied_embeddings,
+                    .context = f.context,
+                    .communication_buffers = f.communication_buffers,
+                    .usable = job.cluster.accelerator.memory_capacity * f.usable_memory,
+                    .global_batch = job.global_batch,
+                    .mtp_layers = job.model.mtp_layers};
+  if (bytes_per_element(job.precision.rest) == 4) {  // fp32 and tf32 recipes need no second copy of the weights
+    c.optimizer_bytes = std::min(c.optimizer_bytes, 8.0);
+    c.parameter_bytes = c.gradient_bytes = c.gathered_parameter_bytes = c.gathered_gradient_bytes = 4;
+  }
+  if (job.precision.gemm == job.precision.rest) c.cached_weight_bytes = 0;
+  return c;
+}
+
+Memory memory(const MemoryConstants& c, const LayerMemory& layers, const StageKinds& stages,
+              const Layout& layout) noexcept {
+  Memory worst;
+  for (const StageKind& stage : stages.kinds) {
+    const Memory m = of_stage(c, layers, stage, stages.parameter_copies, layout);
+    if (m.reserved > worst.reserved) worst = m;
+  }
+  return worst;
+}
+
+Memory memory(const Job& job, const Layout& layout) {
+  const StageKinds stages = stage_kinds(job.model, job.framework, layer_classes(job.model), layout);
+  return memory(memory_constants(job), layer_memory(job, layout), stages, layout);
+}
+
+Fit fit(const MemoryConstants& c, const Memory& memory) noexcept {
+  constexpr double margin = 0.07;
+  if (memory.reserved > c.usable) return Fit::does_not_fit;
+  return memory.reserved > (1 - margin) * c.usable ? Fit::borderline : Fit::fits;
+}
+
+Fit fit(const Job& job, const Memory& m) { return fit(memory_constants(job), m); }
+
+std::optional<Violation> memory_violation(const Job& job, const Layout& layout) {
+  const MemoryConstants c = memory_constants(job);
+  const Memory m = memory(job, layout);
+  if (fit(c, m) != Fit::does_not_fit) return std::nullopt;
+  return Violation{.rule = "device memory", .needed = format(m.reserved), .available = format(c.usable)};
+}
+
+}  // namespace meshwright

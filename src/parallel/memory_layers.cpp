@@ -1,0 +1,151 @@
+// The slow part of the memory model: what one block keeps, by its operators.
+#include <algorithm>
+#include <set>
+#include <span>
+#include <utility>
+
+#include "meshwright/parallel/memory.hpp"
+#include "meshwright/workload/operators.hpp"
+
+namespace meshwright {
+namespace {
+
+Shard shard_of(const Job& job, const Layout& layout) {
+  return {.tp = layout.tp,
+          .cp = layout.cp,
+          .ep = layout.ep,
+          .etp = expert_tensor_parallel(layout),
+          .sequence_parallel = layout.sequence_parallel && layout.tp > 1,
+          .imbalance = job.moe_imbalance};
+}
+
+/// Tokens of one micro-batch on one rank, and what tensor parallelism leaves of them between the GEMMs.
+struct Rows {
+  double tokens, sharded;
+  double element;  ///< bytes of an activation outside the GEMM format
+};
+Rows rows_of(const Job& job, const Layout& layout) {
+  const double tokens = static_cast<double>(layout.micro_batch) * job.seq_len / layout.cp;
+  const bool sequence_parallel = layout.sequence_parallel && layout.tp > 1;
+  return {tokens, sequence_parallel ? tokens / layout.tp : tokens, bytes_per_element(job.precision.rest)};
+}
+
+/// Inner MLP units of one token that this rank computes: the dense MLP, or its share of the routed experts.
+double inner_units(const Job& job, const LayerShape& shape, const Layout& layout) {
+  const Transformer& model = job.model;
+  if (shape.feed == FeedForward::none) return 0;
+  if (shape.feed == FeedForward::moe) {
+    const double routed = static_cast<double>(model.top_k) * model.moe_ffn_hidden * job.moe_imbalance;
+    return (routed + model.shared_expert_ffn_hidden) / layout.tp;
+  }
+  const int inner = shape.ffn_hidden > 0 ? shape.ffn_hidden : model.ffn_hidden;
+  return static_cast<double>(inner) / layout.tp;
+}
+
+BlockMemory weights_of(std::span<const Operator> operators) {
+  BlockMemory block;
+  for (const Operator& op : operators) {
+    (op.kind == OperatorKind::grouped_gemm ? block.expert_parameters : block.parameters) += op.weight_elements;
+    const bool gemm = op.kind == OperatorKind::gemm || op.kind == OperatorKind::grouped_gemm;
+    if (gemm && op.low_precision) block.gemm_parameters += op.weight_elements;
+  }
+  return block;
+}
+
+/// Activations of a block: what the operators keep, and what the stack keeps beyond them.
+BlockMemory block_memory(std::span<const Operator> operators, const Job& job, const Layout& layout,
+                         double inner_per_token) {
+  const Framework& stack = job.framework;
+  const Rows rows = rows_of(job, layout);
+  BlockMemory block = weights_of(operators);
+  double all = 0, core = 0;
+  for (const Operator& op : operators) {
+    const bool unfused = op.kind == OperatorKind::attention && !stack.fused_attention && op.unfused_saved_bytes > 0;
+    all += unfused ? op.unfused_saved_bytes : op.saved_bytes;
+    if (unfused) core += op.unfused_saved_bytes - op.saved_bytes;
+  }
+  const double hidden = job.model.hidden;
+  all += stack.saved_extra_hidden * rows.sharded * hidden + stack.saved_extra_ffn * rows.tokens * inner_per_token;
+  all += stack.saved_gathered_hidden * rows.tokens * hidden * (1 - 1.0 / layout.tp);
+  const double input = rows.element * rows.sharded * hidden;
+  const double dropped = core + stack.selective_share * (all - core - input);
+  block.kept = {Bytes::base(all), Bytes::base(all - dropped), Bytes::base(std::min(input, all))};
+  block.redone = {Bytes{}, Bytes::base(dropped), Bytes::base(all - std::min(input, all))};
+  return block;
+}
+
+/// The recipe with the format in which the stack keeps GEMM inputs.
+Precision kept_recipe(const Job& job) {
+  Precision recipe = job.precision;
+  if (!job.framework.low_precision_inputs) recipe.stored_input_bytes = bytes_per_element(recipe.rest);
+  return recipe;
+}
+
+void add_shapes(std::set<std::pair<double, double>>& shapes, std::span<const Operator> operators) {
+  for (const Operator& op : operators) {
+    const bool linear = op.kind == OperatorKind::gemm || op.kind == OperatorKind::grouped_gemm;
+    if (linear && op.weight_elements > 0) shapes.insert({op.n, op.k});
+  }
+}
+
+BlockMemory embedding_memory(const Job& job, const Layout& layout) {
+  const Transformer& model = job.model;
+  const int vocab = padded_vocab(model.vocab, job.framework.vocab_multiple * layout.tp);
+  BlockMemory block;
+  block.parameters = static_cast<double>(vocab) / layout.tp * model.hidden +
+                     static_cast<double>(model.position_embeddings) * model.hidden;
+  const Rows rows = rows_of(job, layout);
+  const Bytes kept = Bytes::base(8 * rows.tokens + (model.dropout ? rows.sharded * model.hidden : 0));
+  block.kept = {kept, kept, kept};
+  return block;
+}
+
+/// The final norm and the projection's input; logits are counted apart.
+BlockMemory head_memory(const Job& job, const Layout& layout) {
+  const auto operators = head_operators(job.model, layout.micro_batch, job.seq_len, shard_of(job, layout),
+                                        job.precision, job.framework.vocab_multiple);
+  BlockMemory block = weights_of(operators);
+  const Rows rows = rows_of(job, layout);
+  const Bytes kept = Bytes::base(2 * rows.element * rows.sharded * job.model.hidden);
+  block.kept = {kept, kept, kept};
+  return block;
+}
+
+Bytes logits_of(const Job& job, const Layout& layout) {
+  const int vocab = padded_vocab(job.model.vocab, job.framework.vocab_multiple * layout.tp);
+  return Bytes::base(job.framework.logits_bytes * rows_of(job, layout).tokens * vocab / layout.tp);
+}
+
+}  // namespace
+
+LayerMemory layer_memory(const Job& job, const Layout& layout) {
+  const Shard shard = shard_of(job, layout);
+  const Rows rows = rows_of(job, layout);
+  const Precision recipe = kept_recipe(job);
+  LayerMemory memory;
+  std::set<std::pair<double, double>> shapes;
+  double widest = 0;
+  for (const LayerClass& kind : layer_classes(job.model)) {
+    const auto operators = layer_operators(job.model, kind.shape, layout.micro_batch, job.seq_len, shard, recipe);
+    const double inner = inner_units(job, kind.shape, layout);
+    add_shapes(shapes, operators);
+    memory.blocks.push_back(block_memory(operators, job, layout, inner));
+    widest = std::max(widest, inner);
+  }
+  if (job.model.mtp_layers > 0) {
+    const auto operators = mtp_operators(job.model, layout.micro_batch, job.seq_len, shard, recipe);
+    const LayerShape last = layer_shape(job.model, job.model.layers - 1);
+    memory.mtp = block_memory(operators, job, layout, inner_units(job, last, layout));
+  }
+  for (const auto& [n, k] : shapes) memory.distinct_weights += n * k;
+  memory.embedding = embedding_memory(job, layout);
+  memory.head = head_memory(job, layout);
+  memory.logits = logits_of(job, layout);
+  memory.boundary = Bytes::base(rows.element * rows.sharded * job.model.hidden);
+  // Backward of the MLP has the gradients of its inner tensors live (both halves of a gated one) beside its input's.
+  const double halves = job.model.gated_mlp ? 3 : 2;
+  memory.working = Bytes::base(rows.element * (halves * rows.tokens * widest + 2 * rows.tokens * job.model.hidden));
+  return memory;
+}
+
+}  // namespace meshwright
