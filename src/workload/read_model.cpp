@@ -102,44 +102,59 @@ Transformer read_model(const Reader& reader) {
   return model;
 }
 
-std::string model_json(const Transformer& model) {
-  nlohmann::ordered_json out;
-  out["name"] = model.name;
-  if (!model.family.empty()) out["family"] = model.family;
-  if (!model.source.empty()) out["source"] = model.source;
-  const auto writer = [](nlohmann::ordered_json& object, const auto& defaults, auto visit_all, const auto& part) {
-    nlohmann::ordered_json standard;
-    visit_all(defaults, [&](const char* key, const auto& value) { standard[key] = value; });
-    visit_all(part, [&](const char* key, const auto& value) {
-      if (standard[key] != value) object[key] = value;
-    });
-  };
-  writer(
-      out, Transformer{}, [](auto& m, auto&& v) { visit_fields(m, v); }, model);
-  const auto write_part = [&](const char* key, const auto& defaults, auto visit_all, const auto& part) {
-    nlohmann::ordered_json object = nlohmann::ordered_json::object();
-    writer(object, defaults, visit_all, part);
-    if (!object.empty()) out[key] = object;
-  };
-  write_part(
-      "latent", LatentAttention{}, [](auto& m, auto&& v) { visit_latent(m, v); }, model.latent);
-  write_part(
-      "sparse", SparseAttention{}, [](auto& m, auto&& v) { visit_sparse(m, v); }, model.sparse);
-  write_part(
-      "state_space", StateSpace{}, [](auto& m, auto&& v) { visit_state_space(m, v); }, model.state_space);
-  for (std::size_t i = 0; i < model.pattern.size();) {
-    const LayerShape& shape = model.pattern[i];
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Members of `part`, all of them or those that differ from a default-constructed one.
+template <class Part, class VisitAll>
+void write_members(Json& object, const Part& part, Fields fields, VisitAll visit_all) {
+  Json standard;
+  const Part defaults{};
+  visit_all(defaults, [&](const char* key, const auto& value) { standard[key] = value; });
+  visit_all(part, [&](const char* key, const auto& value) {
+    if (fields == Fields::all || standard[key] != value) object[key] = value;
+  });
+}
+
+template <class Part, class VisitAll>
+void write_part(Json& out, const char* key, const Part& part, VisitAll visit_all) {
+  Json object = Json::object();
+  write_members(object, part, Fields::changed, visit_all);
+  if (!object.empty()) out[key] = object;
+}
+
+Json write_pattern(const std::vector<LayerShape>& pattern) {
+  Json runs = Json::array();
+  for (std::size_t i = 0; i < pattern.size();) {
+    const LayerShape& shape = pattern[i];
     std::size_t end = i;
-    while (end < model.pattern.size() && model.pattern[end] == shape) ++end;
-    nlohmann::ordered_json run = {{"mixer", mixer_names[static_cast<std::size_t>(shape.mixer)]},
-                                  {"feed", feed_names[static_cast<std::size_t>(shape.feed)]},
-                                  {"layers", end - i}};
+    while (end < pattern.size() && pattern[end] == shape) ++end;
+    Json run = {{"mixer", mixer_names[static_cast<std::size_t>(shape.mixer)]},
+                {"feed", feed_names[static_cast<std::size_t>(shape.feed)]},
+                {"layers", end - i}};
     if (!shape.full_attention) run["full_attention"] = false;
     if (shape.kv_heads > 0) run["kv_heads"] = shape.kv_heads;
     if (shape.ffn_hidden > 0) run["ffn_hidden"] = shape.ffn_hidden;
-    out["pattern"].push_back(run);
+    runs.push_back(run);
     i = end;
   }
+  return runs;
+}
+
+}  // namespace
+
+std::string model_json(const Transformer& model, Fields fields) {
+  Json out;
+  out["name"] = model.name;
+  if (!model.family.empty()) out["family"] = model.family;
+  if (!model.source.empty()) out["source"] = model.source;
+  if (!model.aliases.empty()) out["aliases"] = model.aliases;
+  write_members(out, model, fields, [](auto& m, auto&& v) { visit_fields(m, v); });
+  write_part(out, "latent", model.latent, [](auto& m, auto&& v) { visit_latent(m, v); });
+  write_part(out, "sparse", model.sparse, [](auto& m, auto&& v) { visit_sparse(m, v); });
+  write_part(out, "state_space", model.state_space, [](auto& m, auto&& v) { visit_state_space(m, v); });
+  if (!model.pattern.empty()) out["pattern"] = write_pattern(model.pattern);
   return out.dump();
 }
 

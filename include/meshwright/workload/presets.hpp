@@ -18,7 +18,8 @@ Transformer load_model(std::string_view name_or_path, const std::string& where =
 Transformer import_huggingface(const Reader& config, std::string name);
 /// Meshwright's own model object (the fields of Transformer by their names; unknown keys are refused).
 Transformer read_model(const Reader& reader);
-/// The object that `read_model` takes, without fields at their defaults.
-std::string model_json(const Transformer& model);
+enum class Fields { changed, all };
+/// The object that `read_model` takes, without fields at their defaults or with every scalar field.
+std::string model_json(const Transformer& model, Fields fields = Fields::changed);
 
 }  // namespace meshwright
