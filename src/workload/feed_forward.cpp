@@ -21,7 +21,9 @@ void mlp(OperatorList& list, const MlpNames& names, double inner, double saved_r
 void route(OperatorList& list) {
   const Transformer& m = list.model;
   const double rows = list.norm_rows, scores = rows * m.experts;
-  Operator& router = list.gemm("router", rows, m.experts, m.hidden, rows, m.router_bias);
+  // The shared expert's gate is one more column.
+  const double columns = m.experts + (m.shared_expert_gate ? 1 : 0);
+  Operator& router = list.gemm("router", rows, columns, m.hidden, rows, m.router_bias);
   router.low_precision = false;
   router.saved_bytes = list.element * rows * m.hidden;
   // fp32 scores: softmax or sigmoid, bias, top-k, normalisation.
