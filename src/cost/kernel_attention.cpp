@@ -66,6 +66,11 @@ Seconds unfused(const AttentionShape& s, const Accelerator& device, DType dtype,
   return products + memory_bound_time(scores * (backward ? 5.5 : 4.5), device, 2);
 }
 
+const AttentionEfficiency& training_kernel(const AttentionShape& s, const Accelerator& device) {
+  const DeviceEfficiency& e = device.efficiency;
+  return s.flash == 2 && e.attention_v2.forward > 0 ? e.attention_v2 : e.attention;
+}
+
 }  // namespace
 
 Flops attention_flops(const AttentionShape& s) {
@@ -74,13 +79,13 @@ Flops attention_flops(const AttentionShape& s) {
 
 Seconds attention_forward_time(const AttentionShape& shape, const Accelerator& device, DType dtype) {
   if (!shape.fused) return unfused(shape, device, dtype, false);
-  const AttentionEfficiency& e = device.efficiency.attention;
+  const AttentionEfficiency& e = training_kernel(shape, device);
   return fused(shape, device, e, dtype, {.matrix = e.forward, .work = 1, .tensors = 1});
 }
 
 Seconds attention_backward_time(const AttentionShape& shape, const Accelerator& device, DType dtype) {
   if (!shape.fused) return unfused(shape, device, dtype, true);
-  const AttentionEfficiency& e = device.efficiency.attention;
+  const AttentionEfficiency& e = training_kernel(shape, device);
   // Reads q, k, v, o and their gradient, writes three gradients: twice the forward's streams.
   return fused(shape, device, e, dtype, {.matrix = e.backward > 0 ? e.backward : e.forward, .work = 2.5, .tensors = 2});
 }

@@ -79,7 +79,7 @@ DeviceEfficiency borrowed(const Accelerator& from) {
     if (g.ceiling > 0) mark(g);
   }
   if (e.gemm_fp8_block.ceiling > 0) mark(e.gemm_fp8_block);
-  for (AttentionEfficiency* a : {&e.attention, &e.prefill, &e.prefill_fp8}) {
+  for (AttentionEfficiency* a : {&e.attention, &e.attention_v2, &e.prefill, &e.prefill_fp8}) {
     if (a->forward > 0) mark(*a);
   }
   mark(e.memory);
@@ -96,7 +96,7 @@ Accelerator* named(std::vector<Accelerator>& accelerators, std::string_view name
 }
 
 void read_device(std::vector<Accelerator>& accelerators, const Reader& r) {
-  r.allow_only({"name", "like", "gemm", "attention", "prefill", "prefill_fp8", "memory", "notes"});
+  r.allow_only({"name", "like", "gemm", "attention", "attention_v2", "prefill", "prefill_fp8", "memory", "notes"});
   Accelerator* device = named(accelerators, r.at("name").string());
   if (device == nullptr) return;
   if (const auto like = r.find("like")) {
@@ -114,10 +114,13 @@ void read_device(std::vector<Accelerator>& accelerators, const Reader& r) {
     }
   }
   if (const auto attention = r.find("attention")) read_attention(*attention, device->efficiency.attention);
+  if (const auto attention = r.find("attention_v2")) read_attention(*attention, device->efficiency.attention_v2);
   if (const auto prefill = r.find("prefill")) read_attention(*prefill, device->efficiency.prefill);
   if (const auto prefill = r.find("prefill_fp8")) read_attention(*prefill, device->efficiency.prefill_fp8);
   if (const auto memory = r.find("memory")) read_memory(*memory, device->efficiency.memory);
 }
+
+std::string as(DType other) { return "as " + std::string(name(other)); }
 
 /// Where a dtype's ceiling comes from when it was not measured, nearest kin first.
 std::vector<DType> kin(DType t) {
@@ -127,28 +130,35 @@ std::vector<DType> kin(DType t) {
     case DType::fp16:
       return {DType::bf16, DType::tf32, DType::fp8};
     case DType::fp8:
+      return {DType::int8, DType::bf16, DType::fp16};
     case DType::int8:
-      return {DType::fp8, DType::int8, DType::bf16, DType::fp16};
+      return {DType::fp8, DType::bf16, DType::fp16};
     case DType::fp6:
       return {DType::fp8, DType::bf16};
     case DType::fp4:
       return {DType::fp8, DType::int8, DType::bf16};
     default:
-      return {DType::tf32, DType::bf16, DType::fp16, DType::fp8};
+      return {DType::bf16, DType::fp16, DType::fp8};
   }
+}
+
+/// True where a figure was filled in from another dtype of the device, and may be again.
+bool derived(const GemmEfficiency& e, DType t) {
+  return std::ranges::any_of(kin(t), [&](DType other) { return e.source == as(other); });
 }
 
 void fill_dtypes(Accelerator& device) {
   DeviceEfficiency filled = device.efficiency;
   for (std::size_t i = 0; i < dtype_count; ++i) {
     const auto t = static_cast<DType>(i);
-    if (device.peak(t).value() <= 0 || filled.of(t).ceiling > 0) continue;
+    const GemmEfficiency& own = device.efficiency.of(t);
+    if (device.peak(t).value() <= 0 || (own.ceiling > 0 && !derived(own, t))) continue;
     for (const DType other : kin(t)) {
       const GemmEfficiency& from = device.efficiency.of(other);
-      if (from.ceiling <= 0) continue;
+      if (from.ceiling <= 0 || derived(from, other)) continue;
       filled.of(t) = from;
       filled.of(t).evidence = std::max(from.evidence, Evidence::extrapolated);
-      filled.of(t).source = "as " + std::string(name(other));
+      filled.of(t).source = as(other);
       break;
     }
   }

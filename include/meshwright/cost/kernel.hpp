@@ -33,6 +33,7 @@ struct AttentionShape {
   bool causal = true;
   int window = 0;     ///< tokens each query sees; 0 = all
   bool fused = true;  ///< flash attention; false = two batched GEMMs and a softmax over stored scores
+  int flash = 3;      ///< fused kernels: 3 = the device's best, 2 = FlashAttention-2
 };
 
 /// FLOPs of the forward pass, causal half and window counted.

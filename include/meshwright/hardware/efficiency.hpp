@@ -48,10 +48,11 @@ struct MemoryEfficiency {
 
 struct DeviceEfficiency {
   std::array<GemmEfficiency, dtype_count> gemm{};
-  GemmEfficiency gemm_fp8_block;    ///< fp8 with scales per block of 128; ceiling 0 = as fp8
-  AttentionEfficiency attention;    ///< kernels of training stacks, bf16
-  AttentionEfficiency prefill;      ///< kernels of inference stacks, forward only, bf16; forward 0 = not known
-  AttentionEfficiency prefill_fp8;  ///< the same with an fp8 key-value cache, fraction of the fp8 peak
+  GemmEfficiency gemm_fp8_block;     ///< fp8 with scales per block of 128; ceiling 0 = as fp8
+  AttentionEfficiency attention;     ///< the device's best kernels of training stacks, bf16
+  AttentionEfficiency attention_v2;  ///< FlashAttention-2, where it is slower; forward 0 = as `attention`
+  AttentionEfficiency prefill;       ///< kernels of inference stacks, forward only, bf16; forward 0 = not known
+  AttentionEfficiency prefill_fp8;   ///< the same with an fp8 key-value cache, fraction of the fp8 peak
   MemoryEfficiency memory;
 
   const GemmEfficiency& of(DType t) const { return gemm[static_cast<std::size_t>(t)]; }

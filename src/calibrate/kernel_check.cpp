@@ -1,0 +1,94 @@
+// How well the kernel models predict tables of timings.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "meshwright/calibrate/kernel_points.hpp"
+#include "meshwright/core/error.hpp"
+
+namespace meshwright {
+namespace {
+
+double quantile(std::vector<double> values, double share) {
+  if (values.empty()) return 0;
+  const auto place = static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1) + 0.5);
+  std::nth_element(values.begin(), values.begin() + place, values.end());
+  return values[static_cast<std::size_t>(place)];
+}
+
+bool is_large(const GemmPoint& p) { return std::min({p.m, p.n, p.k}) >= 1024; }
+bool is_large(const AttentionPoint& p) { return p.shape.seq_q >= 4096; }
+
+DType dtype_of(const GemmGroup& g) { return gemm_of({}, g.format).dtype; }
+DType dtype_of(const AttentionGroup& g) { return g.format == "fp8" ? DType::fp8 : DType::bf16; }
+
+/// The device, or null with the reason why the group cannot be predicted.
+const Accelerator* device_of(const Catalog& catalog, const std::string& name, DType dtype, std::string& why) {
+  try {
+    const Accelerator& device = catalog.accelerator(name, "gpu");
+    if (device.peak(dtype).value() > 0) return &device;
+    why = fmt::format("{} has no {} peak", device.name, meshwright::name(dtype));
+  } catch (const Error& error) {
+    why = error.what_happened();
+  }
+  return nullptr;
+}
+
+template <class Group>
+KernelErrors check_group(const Group& group, const char* kernel, const Catalog& catalog) {
+  KernelErrors result;
+  result.device = group.device;
+  result.format = group.format;
+  result.source = group.source;
+  result.kernel = kernel;
+  const Accelerator* device = device_of(catalog, group.device, dtype_of(group), result.skipped);
+  if (device == nullptr) return result;
+  std::vector<bool> large;
+  for (const auto& point : group.points) {
+    result.errors.push_back(predicted(point, group.format, *device) / point.measured - 1);
+    large.push_back(is_large(point));
+  }
+  summarise(result, large);
+  return result;
+}
+
+}  // namespace
+
+void summarise(KernelErrors& group, const std::vector<bool>& large) {
+  group.count = static_cast<long>(group.errors.size());
+  if (group.errors.empty()) {
+    if (group.skipped.empty()) group.skipped = "no row is of use for calibration";
+    return;
+  }
+  std::vector<double> ape, large_ape;
+  for (std::size_t i = 0; i < group.errors.size(); ++i) {
+    ape.push_back(std::abs(group.errors[i]));
+    if (large[i]) large_ape.push_back(ape.back());
+  }
+  group.median_ape = quantile(ape, 0.5);
+  group.p90_ape = quantile(ape, 0.9);
+  group.mean_ape = std::accumulate(ape.begin(), ape.end(), 0.0) / static_cast<double>(ape.size());
+  group.bias = quantile(group.errors, 0.5);
+  group.large_count = static_cast<long>(large_ape.size());
+  group.large_median_ape = quantile(large_ape, 0.5);
+}
+
+KernelCheck check_gemm_points(const std::filesystem::path& path, const Catalog& catalog) {
+  KernelCheck check;
+  for (const GemmGroup& group : read_gemm_points(path)) {
+    check.groups.push_back(check_group(group, "gemm", catalog));
+    check.groups.back().excluded = group.excluded;
+  }
+  return check;
+}
+
+KernelCheck check_attention_points(const std::filesystem::path& path, const Catalog& catalog) {
+  KernelCheck check;
+  for (const AttentionGroup& group : read_attention_points(path))
+    check.groups.push_back(check_group(group, "attention", catalog));
+  return check;
+}
+
+}  // namespace meshwright

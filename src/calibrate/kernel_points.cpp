@@ -1,0 +1,155 @@
+#include "meshwright/calibrate/kernel_points.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <tuple>
+
+#include "calibrate/csv.hpp"
+#include "meshwright/core/error.hpp"
+
+namespace meshwright {
+namespace {
+
+struct Spelling {
+  std::string_view table, ours;
+};
+
+constexpr std::array devices = {Spelling{"a100_sxm", "A100-SXM4-80GB"},
+                                Spelling{"h100_sxm", "H100-SXM5-80GB"},
+                                Spelling{"h200_sxm", "H200-SXM-141GB"},
+                                Spelling{"H200-SXM5-141GB", "H200-SXM-141GB"},
+                                Spelling{"b200_sxm", "B200-SXM6-180GB"},
+                                Spelling{"b300_sxm", "B300-SXM6-288GB"},
+                                Spelling{"gb200", "GB200"},
+                                Spelling{"gb300", "GB300"},
+                                Spelling{"l40s", "L40S"},
+                                Spelling{"rtx_pro_6000_server", "RTX-PRO-6000-Server"}};
+
+constexpr std::array formats = {Spelling{"bfloat16", "bf16"},
+                                Spelling{"bf16", "bf16"},
+                                Spelling{"float16", "fp16"},
+                                Spelling{"fp16", "fp16"},
+                                Spelling{"fp8", "fp8"},
+                                Spelling{"fp8_e4m3", "fp8"},
+                                Spelling{"mxfp8", "fp8"},
+                                Spelling{"fp8_block", "fp8-block"},
+                                Spelling{"fp8-block", "fp8-block"},
+                                Spelling{"nvfp4", "fp4"},
+                                Spelling{"fp4", "fp4"}};
+
+std::string gemm_format(const CsvTable& table, std::string_view dtype) {
+  const auto found = std::ranges::find(formats, dtype, &Spelling::table);
+  if (found != formats.end()) return std::string(found->ours);
+  std::vector<std::string> known;
+  for (const Spelling& s : formats) known.emplace_back(s.table);
+  throw Error(table.where(), fmt::format("unknown dtype '{}'{}", dtype, suggestion(dtype, known)));
+}
+
+/// The group of a key, in the order of first appearance.
+template <class Group>
+Group& group_of(std::vector<Group>& groups, std::map<std::string, std::size_t, std::less<>>& index,
+                std::string_view device, std::string_view dtype, std::string_view source, auto make) {
+  const std::string key = fmt::format("{},{},{}", device, dtype, source);
+  const auto [place, fresh] = index.try_emplace(key, groups.size());
+  if (fresh) groups.push_back(make());
+  return groups[place->second];
+}
+
+}  // namespace
+
+std::string catalogue_device(std::string_view spelling) {
+  const auto found = std::ranges::find(devices, spelling, &Spelling::table);
+  return std::string(found == devices.end() ? spelling : found->ours);
+}
+
+KernelTable kernel_table_kind(const std::filesystem::path& path) {
+  const CsvTable table(path);
+  if (table.has("m") && table.has("n") && table.has("k")) return KernelTable::gemm;
+  if (table.has("seqlen") && table.has("head_dim")) return KernelTable::attention;
+  throw Error(path.string() + ":1",
+              "neither a GEMM table (columns gpu, dtype, m, n, k, latency_s) nor an attention table (system, dtype, "
+              "batch, seqlen, heads, kv_heads, head_dim, window, latency_ms)");
+}
+
+std::vector<GemmGroup> read_gemm_points(const std::filesystem::path& path) {
+  CsvTable table(path);
+  const std::size_t gpu = table.column("gpu"), dtype = table.column("dtype"), m = table.column("m"),
+                    n = table.column("n"), k = table.column("k"), latency = table.column("latency_s");
+  const bool has_source = table.has("source"), has_use = table.has("use_for_calibration");
+  const std::size_t source = has_source ? table.column("source") : 0,
+                    use = has_use ? table.column("use_for_calibration") : 0;
+  std::vector<GemmGroup> groups;
+  std::map<std::string, std::size_t, std::less<>> index;
+  while (table.next()) {
+    const std::string_view from = has_source ? table.text(source) : "";
+    GemmGroup& group = group_of(groups, index, table.text(gpu), table.text(dtype), from, [&] {
+      return GemmGroup{
+          catalogue_device(table.text(gpu)), gemm_format(table, table.text(dtype)), std::string(from), {}, 0};
+    });
+    if (has_use && table.text(use) == "0") {
+      ++group.excluded;
+      continue;
+    }
+    group.points.push_back({.m = table.number(m, 1),
+                            .n = table.number(n, 1),
+                            .k = table.number(k, 1),
+                            .measured = Seconds::base(table.number(latency, 1e-9))});
+  }
+  return groups;
+}
+
+std::vector<AttentionGroup> read_attention_points(const std::filesystem::path& path) {
+  CsvTable table(path);
+  const std::size_t system = table.column("system"), dtype = table.column("dtype"), batch = table.column("batch"),
+                    seq = table.column("seqlen"), heads = table.column("heads"), kv = table.column("kv_heads"),
+                    dim = table.column("head_dim"), window = table.column("window"),
+                    latency = table.column("latency_ms");
+  const bool has_source = table.has("source");
+  const std::size_t source = has_source ? table.column("source") : 0;
+  std::vector<AttentionGroup> groups;
+  std::map<std::string, std::size_t, std::less<>> index;
+  while (table.next()) {
+    const std::string_view from = has_source ? table.text(source) : "";
+    AttentionGroup& group = group_of(groups, index, table.text(system), table.text(dtype), from, [&] {
+      const bool fp8 = table.text(dtype).find("fp8") != std::string_view::npos;
+      return AttentionGroup{catalogue_device(table.text(system)),
+                            fp8 ? "fp8" : "bf16",
+                            fmt::format("{} {}", from, table.text(dtype)),
+                            {}};
+    });
+    const double length = table.number(seq, 1), width = table.number(dim, 1);
+    group.points.push_back({.shape = {.batch = table.number(batch, 1),
+                                      .heads = table.number(heads, 1),
+                                      .kv_heads = table.number(kv, 1),
+                                      .seq_q = length,
+                                      .seq_kv = length,
+                                      .head_dim = width,
+                                      .v_head_dim = width,
+                                      .window = static_cast<int>(table.number(window, 0))},
+                            .measured = Seconds::base(table.number(latency, 1e-6) * 1e-3)});
+  }
+  return groups;
+}
+
+Gemm gemm_of(const GemmPoint& point, std::string_view format) {
+  Gemm gemm{.m = point.m, .n = point.n, .k = point.k};
+  if (format == "fp16") gemm.dtype = DType::fp16;
+  if (format == "fp8" || format == "fp8-block") gemm.dtype = DType::fp8;
+  if (format == "fp4") gemm.dtype = DType::fp4;
+  gemm.block_scaled = format == "fp8-block";
+  gemm.cast = gemm.dtype == DType::fp8 || gemm.dtype == DType::fp4;
+  return gemm;
+}
+
+Seconds predicted(const GemmPoint& point, std::string_view format, const Accelerator& device) {
+  return gemm_time(gemm_of(point, format), device, Clocks::burst);
+}
+
+Seconds predicted(const AttentionPoint& point, std::string_view format, const Accelerator& device) {
+  return prefill_attention_time(point.shape, device, format == "fp8" ? DType::fp8 : DType::bf16);
+}
+
+}  // namespace meshwright
