@@ -62,9 +62,7 @@ std::vector<int> pipeline_degrees(const Job& job, const ShardChoice& shard) {
   return divisors(job.accelerators / (shard.tp * shard.cp), job.model.layers);
 }
 
-int most_virtual_stages(const Job& job, int pp) {
-  return pp == 1 ? 1 : std::clamp(job.model.layers / pp, 1, most_vp);
-}
+int most_virtual_stages(const Job& job, int pp) { return pp == 1 ? 1 : std::clamp(job.model.layers / pp, 1, most_vp); }
 
 std::vector<Sharding> shardings(const Job& job) {
   std::vector<Sharding> out;

@@ -18,7 +18,8 @@ struct SearchOptions {
 
 struct Ranked {
   Prediction prediction;
-  std::string why;  ///< what it loses against the best: "+4.1 %: bubble +0.21 s, tensor parallel -0.05 s"; "" for the best
+  std::string
+      why;  ///< what it loses against the best: "+4.1 %: bubble +0.21 s, tensor parallel -0.05 s"; "" for the best
 };
 
 struct SearchResult {

@@ -1,0 +1,84 @@
+// Layouts a second, with the full breakdown of each: the whole search of a job on one core, tables included.
+// Peers: Calculon 185 to 350 layouts a second, SimuMax 10 to 30 (both on one core).
+#include <benchmark/benchmark.h>
+
+#include "meshwright/parallel/step.hpp"
+#include "meshwright/search/search.hpp"
+
+namespace meshwright {
+namespace {
+
+Job job(const char* model, const char* cluster, int nodes, int seq_len, int global_batch) {
+  Job out;
+  out.model = load_model(model);
+  out.cluster = make_cluster(builtin_catalog(), cluster, nodes);
+  out.accelerators = out.cluster.accelerators();
+  out.seq_len = seq_len;
+  out.global_batch = global_batch;
+  out.precision = precision("bf16", "bench");
+  out.framework = framework("megatron-core", "bench");
+  return out;
+}
+
+void count(benchmark::State& state, std::uint64_t evaluated, std::uint64_t considered) {
+  state.counters["layouts/s"] = benchmark::Counter(static_cast<double>(evaluated), benchmark::Counter::kIsRate);
+  state.counters["considered/s"] = benchmark::Counter(static_cast<double>(considered), benchmark::Counter::kIsRate);
+}
+
+/// Llama-3.1-405B on 16,384 H100: the whole search.
+void search_llama_405b(benchmark::State& state) {
+  const Job llama = job("llama-3.1-405b", "dgx-h100", 2048, 8192, 2048);
+  std::uint64_t evaluated = 0, considered = 0;
+  for (auto _ : state) {
+    const SearchResult result = search(llama, {.top = 5, .threads = 1});
+    evaluated += result.evaluated;
+    considered += result.considered;
+  }
+  count(state, evaluated, considered);
+}
+BENCHMARK(search_llama_405b)->Unit(benchmark::kMillisecond);
+
+/// DeepSeek-V3 on 2,048 H800: expert parallelism makes the space an order larger.
+void search_deepseek_v3(benchmark::State& state) {
+  const Job deepseek = job("deepseek-v3", "dgx-h800", 256, 4096, 15360);
+  std::uint64_t evaluated = 0, considered = 0;
+  for (auto _ : state) {
+    const SearchResult result = search(deepseek, {.top = 5, .threads = 1});
+    evaluated += result.evaluated;
+    considered += result.considered;
+  }
+  count(state, evaluated, considered);
+}
+BENCHMARK(search_deepseek_v3)->Unit(benchmark::kMillisecond);
+
+/// Phase 1 alone: step_time() with all ten terms over layouts of the Llama-3.1-405B space, tables filled before.
+void step_time_llama_405b(benchmark::State& state) {
+  const Job llama = job("llama-3.1-405b", "dgx-h100", 2048, 8192, 2048);
+  Tables tables(llama);
+  std::vector<Layout> layouts;
+  std::vector<Entries> entries;
+  for (const int tp : {4, 8}) {
+    for (const int pp : {8, 16, 32}) {
+      for (const Recompute recompute : {Recompute::none, Recompute::selective, Recompute::full}) {
+        for (const int zero : {0, 1, 2, 3}) {
+          Layout l{.tp = tp, .pp = pp, .dp = 16384 / (tp * pp), .zero_stage = zero, .recompute = recompute};
+          layouts.push_back(l);
+          entries.push_back(tables.entries(l));
+        }
+      }
+    }
+  }
+  std::uint64_t evaluated = 0;
+  for (auto _ : state) {
+    for (std::size_t i = 0; i < layouts.size(); ++i) {
+      benchmark::DoNotOptimize(step_time(tables.constants(), entries[i], layouts[i]));
+    }
+    evaluated += layouts.size();
+  }
+  count(state, evaluated, evaluated);
+}
+BENCHMARK(step_time_llama_405b);
+
+}  // namespace
+}  // namespace meshwright
+
