@@ -1,0 +1,275 @@
+// A model of NCCL's graph search (src/graph/search.cc of 2.30.7): which channels, at which speed.
+#include <algorithm>
+#include <cmath>
+#include <span>
+
+#include "meshwright/collectives/nccl_policy.hpp"
+
+namespace meshwright {
+namespace {
+
+// Speeds that the search tries [GB/s], for one domain and for several.
+constexpr double intra_speeds[] = {40, 30, 20, 18, 15, 12, 10, 9, 7, 6, 5, 4, 3};
+constexpr double inter_speeds[] = {48, 30, 28, 24, 20, 18, 15, 12, 10, 9, 7, 6, 5, 4, 3, 2.4, 1.2, 0.24, 0.12};
+constexpr double intra_speeds_90[] = {60, 50, 40, 30, 24, 20, 15, 12, 11, 6, 3};
+constexpr double inter_speeds_90[] = {48, 45, 42, 40, 30, 24, 22, 20, 17.5, 15, 12, 6, 3, 2.4, 1.2, 0.24, 0.12};
+constexpr double intra_speeds_100[] = {90, 80, 70, 60, 50, 45, 40, 30, 24, 20, 19, 18};
+constexpr double inter_speeds_100[] = {96, 86,   80, 48, 45.1, 42, 40,  30,  24,   22,
+                                       20, 17.5, 15, 12, 6,    3,  2.4, 1.2, 0.24, 0.12};
+constexpr int most_channels = 16;  // of a ring or tree before channels are doubled for the communicator
+constexpr int most_nvls_heads = 32;
+
+std::span<const double> speeds_of(const NcclMachine& m) {
+  const bool one = m.domains == 1;
+  if (m.compute_capability >= 100) return one ? std::span<const double>(intra_speeds_100) : inter_speeds_100;
+  if (m.compute_capability >= 90) return one ? std::span<const double>(intra_speeds_90) : inter_speeds_90;
+  return one ? std::span<const double>(intra_speeds) : inter_speeds;
+}
+
+/// One NVLink as NCCL rates it [GB/s].
+double nvlink_speed(int compute_capability) {
+  if (compute_capability >= 100) return 40.1;
+  if (compute_capability >= 90) return 20.6;
+  if (compute_capability == 86) return 12;
+  return compute_capability >= 70 ? 20 : 18;
+}
+
+double fastest_below(const NcclMachine& m, double limit) {
+  for (const double speed : speeds_of(m)) {
+    if (speed <= limit) return speed;
+  }
+  return 0;
+}
+
+/// What limits a channel and all of them [GB/s].
+struct Limits {
+  double gpu = 0;    ///< NVLink of one GPU
+  double hop = 0;    ///< between two GPUs
+  double nic = 0;    ///< one NIC, with its slot
+  double chain = 1;  ///< share of the channels that leave a GPU by NVLink: each chain between NICs ends at one GPU
+};
+
+Limits limits_of(const NcclMachine& m) {
+  const double link = nvlink_speed(m.compute_capability);
+  Limits l;
+  l.gpu = m.nvlinks * link;
+  l.hop = m.nvswitch ? l.gpu : std::max(1, m.nvlinks_of_pair) * link;
+  l.nic = std::min(m.nic.value(), m.pcie.value()) / 1e9;
+  if (m.domains > 1) l.chain = (m.ranks_per_domain - 1.0) / m.ranks_per_domain;
+  return l;
+}
+
+/// The most bandwidth over the speeds; among equals, the fastest channels.
+NcclGraph search(const NcclMachine& m, const Limits& l) {
+  NcclGraph best;
+  double best_total = 0;
+  for (const double speed : speeds_of(m)) {
+    double channels = most_channels;
+    if (m.ranks_per_domain > 1) {
+      if (speed > l.hop) continue;
+      channels = std::min(channels, std::floor(l.gpu / (speed * l.chain) + 1e-9));
+    }
+    if (m.domains > 1) channels = std::min(channels, m.nics_per_domain * std::floor(l.nic / speed));
+    if (channels < 1 || channels * speed <= best_total) continue;
+    best_total = channels * speed;
+    best.channels = static_cast<int>(channels);
+    best.intra = best.inter = BytesPerSecond::base(speed * 1e9);
+  }
+  return best;
+}
+
+/// Fast channels are cut in two where that gives the kernels more parallelism.
+void duplicate(const NcclMachine& m, NcclGraph& g) {
+  const double speed = g.intra.value() / 1e9;
+  if (g.channels == 0 || speed < 25 || (m.compute_capability > 80 && speed < 50 && g.channels > 4)) return;
+  const int doubled = std::min(2 * g.channels, most_channels);
+  const double parts = std::ceil(static_cast<double>(doubled) / g.channels);
+  g.channels = doubled;
+  g.intra = g.intra / parts;
+  g.inter = g.inter / parts;
+}
+
+/// Trees take the ring's channels; their chains inside a domain may run at up to twice the speed between domains.
+NcclGraph tree_of(const NcclMachine& m, const Limits& l, const NcclGraph& ring) {
+  NcclGraph tree = ring;
+  tree.pattern = m.domains > 1 && m.nic_per_gpu ? NcclPattern::tree : NcclPattern::balanced_tree;
+  if (m.domains == 1) return tree;
+  double most = 2 * tree.inter.value() / 1e9;
+  if (m.ranks_per_domain > 1) most = std::min({most, l.hop, l.gpu / (tree.channels * l.chain)});
+  tree.intra = std::max(tree.intra, BytesPerSecond::base(fastest_below(m, most) * 1e9));
+  return tree;
+}
+
+/// Heads of the multicast trees: every GPU, up to 32. A head's port carries one more share than the others'.
+NcclGraph nvls_of(const NcclMachine& m, const Limits& l) {
+  NcclGraph g{.pattern = NcclPattern::nvls,
+              .intra_path = NcclPath::nvlink,
+              .inter_path = m.domains > 1 ? m.nic_path : NcclPath::pix};
+  g.same_channels = false;
+  if (!m.nvls || !m.nvswitch || m.compute_capability < 90 || m.ranks_per_domain < 2) return g;
+  g.channels = std::min(m.ranks_per_domain, most_nvls_heads);
+  const double rails = std::min(1.0, static_cast<double>(m.nics_per_domain) / g.channels);
+  double inter = m.domains > 1 ? fastest_below(m, l.nic * rails) : speeds_of(m).front();
+  const double intra = fastest_below(m, std::min(inter, l.gpu / (g.channels + 1)));
+  if (g.channels == most_nvls_heads) inter = 2 * intra;  // the search lowers both together before it gives up
+  g.intra = BytesPerSecond::base(intra * 1e9);
+  g.inter = BytesPerSecond::base(inter * 1e9);
+  return g;
+}
+
+/// Without NVLink one channel crosses the host: slots on Intel pay for peer-to-peer, AMD sockets are joined at 16 GB/s.
+void host_graphs(const NcclMachine& m, NcclGraphs& g) {
+  const bool amd = m.cpu == CpuVendor::amd;
+  const double slot = m.pcie.value() / 1e9 / (amd ? 1 : 1.2);
+  const double ring = fastest_below(m, amd ? std::min(slot, 16.0) : slot);
+  const double tree = m.domains > 1 && !amd ? fastest_below(m, ring / 1.2) : ring;
+  const NcclPath inter = m.domains > 1 ? NcclPath::sys : NcclPath::pix;
+  g.ring = {.pattern = NcclPattern::ring, .channels = 1, .intra_path = NcclPath::sys, .inter_path = inter};
+  g.ring.intra = g.ring.inter = BytesPerSecond::base(ring * 1e9);
+  g.tree = g.ring;
+  g.tree.pattern = NcclPattern::balanced_tree;
+  g.tree.intra = g.tree.inter = BytesPerSecond::base(tree * 1e9);
+}
+
+void switched_graphs(const NcclMachine& m, NcclGraphs& g) {
+  const Limits l = limits_of(m);
+  NcclGraph found = search(m, l);
+  found.intra_path = m.ranks_per_domain == 1 ? NcclPath::local : NcclPath::nvlink;
+  found.inter_path = m.domains > 1 ? m.nic_path : NcclPath::pix;
+  const bool regular = m.nvswitch && m.ranks_per_domain <= 16 && m.domains == 1;
+  found.same_channels = m.ranks_per_domain == 1 || regular;
+  g.nvls = nvls_of(m, l);
+  if (m.collnet && m.nvswitch && m.domains > 1) {
+    g.collnet_chain = tree_of(m, l, found);
+    g.collnet_chain.pattern = NcclPattern::tree;
+    g.collnet_direct = found;
+    g.collnet_direct.pattern = NcclPattern::collnet_direct;
+    g.collnet_direct.same_channels = true;
+    const double most = 2 * found.inter.value() / 1e9;
+    g.collnet_direct.intra = BytesPerSecond::base(fastest_below(m, most) * 1e9);
+  }
+  g.ring = found;
+  duplicate(m, g.ring);
+  g.tree = tree_of(m, l, g.ring);
+}
+
+int communicator_channels(const NcclMachine& m, const NcclGraphs& g) {
+  int channels = 2 * g.ring.channels;
+  const bool narrow = channels < 16 && g.ring.intra.value() > 45e9;
+  if (m.compute_capability >= 90 && m.domains > 1 && narrow) channels *= 2;
+  if (g.collnet_chain.intra > g.collnet_chain.inter) channels = channels * 3 / 2;
+  return channels;
+}
+
+}  // namespace
+
+NcclGraphs nccl_graphs(const NcclMachine& m) {
+  NcclGraphs g{.domains = m.domains,
+               .ranks_per_domain = m.ranks_per_domain,
+               .compute_capability = m.compute_capability,
+               .cpu = m.cpu,
+               .x86 = m.x86,
+               .collnet = m.collnet};
+  m.nvlinks == 0 && m.ranks_per_domain > 1 ? host_graphs(m, g) : switched_graphs(m, g);
+  g.channels = communicator_channels(m, g);
+  return g;
+}
+
+namespace {
+
+double pcie_rating(std::string_view generation) {
+  if (generation.ends_with('3')) return 12e9;
+  return generation.ends_with('4') ? 24e9 : 48e9;
+}
+
+}  // namespace
+
+std::optional<NcclGraphs> nccl_graphs_for(const Cluster& cluster, int ranks) {
+  const Node& node = cluster.node;
+  const Accelerator& device = cluster.accelerator;
+  if (device.compute_capability == 0) return std::nullopt;
+  const int size = ranks > 0 ? ranks : cluster.accelerators();
+  const int domain = std::min(size, std::max(node.accelerators, node.scale_up_domain));
+  const bool arm = node.cpu == "arm";
+  NcclMachine m{.domains = (size + domain - 1) / domain,
+                .ranks_per_domain = domain,
+                .compute_capability = device.compute_capability,
+                .cpu = node.cpu == "amd"     ? CpuVendor::amd
+                       : node.cpu == "intel" ? CpuVendor::intel
+                                             : CpuVendor::other,
+                .x86 = node.cpu == "amd" || node.cpu == "intel",
+                .nvswitch = node.scale_up == ScaleUpKind::switched,
+                .nvlinks = device.scale_up_links,
+                .nics_per_domain = std::max(1, node.nics * domain / std::max(1, node.accelerators)),
+                .nic = node.nic_bandwidth,
+                .pcie = BytesPerSecond::base(pcie_rating(node.pcie)),
+                .nic_path = arm ? NcclPath::p2c : NcclPath::pix,
+                .nic_per_gpu = !arm && device.compute_capability >= 90 && node.nics >= node.accelerators,
+                .nvls = node.scale_up_reduces};
+  if (node.scale_up == ScaleUpKind::pcie || node.scale_up == ScaleUpKind::none) m.nvlinks = 0;
+  if (node.scale_up == ScaleUpKind::full_mesh || node.scale_up == ScaleUpKind::nvlink_bridge)
+    m.nvlinks_of_pair = m.nvlinks / std::max(1, node.scale_up_domain - 1);
+  if (m.nic.value() <= 0) m.nic = m.pcie;
+  NcclGraphs graphs = nccl_graphs(m);
+  graphs.system = cluster.name;
+  return graphs;
+}
+
+namespace {
+
+struct KnownSystem {
+  std::string_view name;  ///< longest match at the start of the system's name
+  NcclMachine machine;
+};
+
+// clang-format off
+constexpr BytesPerSecond gbit(double g) { return BytesPerSecond::base(g * 1e9 / 8); }
+constexpr BytesPerSecond slot(int generation) { return BytesPerSecond::base(generation == 3 ? 12e9 : generation == 4 ? 24e9 : 48e9); }
+constexpr KnownSystem known_systems[] = {
+    {"dgx-1p",   {.compute_capability = 60, .nvswitch = false, .nvlinks = 4, .nics_per_domain = 4, .nic = gbit(100), .pcie = slot(3), .nic_per_gpu = false}},
+    {"dgx-1v",   {.compute_capability = 70, .nvswitch = false, .nvlinks = 6, .nics_per_domain = 4, .nic = gbit(100), .pcie = slot(3), .nic_per_gpu = false}},
+    {"dgx-2",    {.compute_capability = 70, .nvlinks = 6, .nic = gbit(100), .pcie = slot(3), .nic_per_gpu = false}},
+    {"dgx-a100", {.compute_capability = 80, .cpu = CpuVendor::amd, .nvlinks = 12, .nic = gbit(200), .pcie = slot(4), .nic_per_gpu = false}},
+    {"hgx-a100", {.compute_capability = 80, .cpu = CpuVendor::amd, .nvlinks = 12, .nic = gbit(200), .pcie = slot(4), .nic_per_gpu = false}},
+    {"dgx-h",    {}},
+    {"hgx-h",    {}},
+    {"hgx-h800", {.nvlinks = 8}},
+    {"h100",     {}},
+    {"h200",     {}},
+    {"dgx-b200", {.compute_capability = 100}},
+    {"hgx-b200", {.compute_capability = 100}},
+    {"dgx-b300", {.compute_capability = 103, .nic = gbit(800), .pcie = BytesPerSecond::base(96e9)}},
+    {"hgx-b300", {.compute_capability = 103, .nic = gbit(800), .pcie = BytesPerSecond::base(96e9)}},
+    {"gb200",    {.compute_capability = 100, .cpu = CpuVendor::other, .x86 = false, .nic_path = NcclPath::p2c, .nic_per_gpu = false}},
+    {"gb300",    {.compute_capability = 103, .cpu = CpuVendor::other, .x86 = false, .nic = gbit(800), .pcie = BytesPerSecond::base(96e9), .nic_path = NcclPath::p2c, .nic_per_gpu = false}},
+    {"pcie-l40s",{.compute_capability = 89, .nvswitch = false, .nvlinks = 0, .nics_per_domain = 1, .nic = gbit(200), .pcie = slot(4), .nic_path = NcclPath::sys}},
+    {"pcie-a100",{.compute_capability = 80, .nvswitch = false, .nvlinks = 0, .nics_per_domain = 1, .nic = gbit(200), .pcie = slot(4), .nic_path = NcclPath::sys}},
+    {"pcie-h100",{.compute_capability = 90, .nvswitch = false, .nvlinks = 0, .nics_per_domain = 1, .nic = gbit(400), .pcie = slot(5), .nic_path = NcclPath::sys}},
+};
+// clang-format on
+
+}  // namespace
+
+std::optional<NcclGraphs> nccl_graphs_of_system(std::string_view system, int domains, int ranks, std::string_view tag) {
+  const KnownSystem* best = nullptr;
+  for (const KnownSystem& known : known_systems) {
+    if (system.starts_with(known.name) && (best == nullptr || known.name.size() > best->name.size())) best = &known;
+  }
+  if (best == nullptr) return std::nullopt;
+  NcclMachine m = best->machine;
+  m.domains = domains;
+  m.ranks_per_domain = std::max(1, ranks / domains);
+  const bool rack = m.x86 == false;  // one NIC a GPU, in domains of any size
+  if (rack || m.ranks_per_domain < m.nics_per_domain) m.nics_per_domain = m.ranks_per_domain;
+  if (system.ends_with("-amd")) m.cpu = CpuVendor::amd;
+  if (system.ends_with("-intel")) m.cpu = CpuVendor::intel;
+  m.collnet = tag.find("collnet") != std::string_view::npos;
+  m.nvls = tag.find("nvls_off") == std::string_view::npos;
+  if (m.nvswitch && m.compute_capability == 90 && m.ranks_per_domain == 1) m.nic_per_gpu = true;
+  NcclGraphs graphs = nccl_graphs(m);
+  graphs.system = system;
+  graphs.tag = tag;
+  return graphs;
+}
+
+}  // namespace meshwright
