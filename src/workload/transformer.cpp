@@ -31,7 +31,7 @@ std::vector<Rule> size_rules(const Transformer& m) {
 }
 
 std::vector<Rule> moe_rules(const Transformer& m) {
-  const bool needs_dense = m.pattern.empty() && m.moe_layers() < m.layers && m.ffn_hidden <= 0;
+  const bool needs_dense = m.pattern.empty() && m.moe_every > 0 && m.moe_layers() < m.layers && m.ffn_hidden <= 0;
   return {{m.experts < 0, "experts", fmt::format("is {}, expected 0 (dense) or more", m.experts)},
           {m.is_moe() && (m.top_k <= 0 || m.top_k > m.experts), "top_k",
            fmt::format("is {}, expected 1 to {} (the experts)", m.top_k, m.experts)},

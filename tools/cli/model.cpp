@@ -135,15 +135,16 @@ constexpr FlopsConvention conventions[] = {FlopsConvention::causal, FlopsConvent
 Json to_json(const Transformer& m, const Options& o) {
   const ParameterCounts c = parameter_counts(m);
   Json out = Json::parse(model_json(m, Fields::all));
-  out["params_total"] = c.total;
-  out["params_active"] = c.active;
-  out["params"] = {{"embedding", c.embedding},           {"head", c.head},
-                   {"attention_per_layer", c.attention}, {"dense_layer", c.dense_layer},
-                   {"moe_layer", c.moe_layer},           {"expert", c.expert},
-                   {"final_norm", c.final_norm},         {"mtp", c.mtp}};
+  const auto whole = [](double count) { return static_cast<long long>(count); };
+  out["params_total"] = whole(c.total);
+  out["params_active"] = whole(c.active);
+  out["params"] = {{"embedding", whole(c.embedding)},           {"head", whole(c.head)},
+                   {"attention_per_layer", whole(c.attention)}, {"dense_layer", whole(c.dense_layer)},
+                   {"moe_layer", whole(c.moe_layer)},           {"expert", whole(c.expert)},
+                   {"final_norm", whole(c.final_norm)},         {"mtp", whole(c.mtp)}};
   Json shapes = Json::array();
   for (const auto& [shape, count] : layer_classes(m)) {
-    shapes.push_back({{"kind", shape_text(shape)}, {"layers", count}, {"params", layer_parameters(m, shape)}});
+    shapes.push_back({{"kind", shape_text(shape)}, {"layers", count}, {"params", whole(layer_parameters(m, shape))}});
   }
   out["layer_kinds"] = shapes;
   out["assumptions"] = m.assumptions;
