@@ -82,7 +82,9 @@ Candidates price(const Question& q, const Platform& platform, const CollectiveOp
   if (nvls && allowed.takes("nvls", simple)) found.add("nvls", simple, nvls_cost(q));
   if (nvls && allowed.takes("nvls_tree", simple)) found.add("nvls_tree", simple, nvls_tree_cost(q));
   if (collnet && allowed.takes("collnet", simple)) found.add("collnet", simple, collnet_cost(q));
-  if (allowed.takes("pairwise", simple)) found.add("pairwise", simple, pairwise_cost(q, platform));
+  for (const Protocol p : {Protocol::ll, simple}) {
+    if (allowed.takes("pairwise", p)) found.add("pairwise", p, pairwise_cost(q, platform, p));
+  }
   if (allowed.takes("direct", simple)) found.add("direct", simple, direct_cost(q));
   if (found.size > 0) return found;
   throw Error("algorithm", fmt::format("{}{}{} does not apply to {} of {} ranks in {} scale-up domain{}",

@@ -37,6 +37,15 @@ bool available(const Ladder& ladder, Protocol protocol) {
   return std::ranges::all_of(ladder.rungs(), [&](const Rung& r) { return r.medium->rate(protocol).efficiency > 0; });
 }
 
+/// Devices that share a root complex slow each other down (PCIe).
+double crowd(const Rung& rung) { return 1 + rung.medium->crowding * std::max(0.0, std::log2(rung.level->ranks / 2.0)); }
+
+/// The kernel's copy of a rank's own block.
+double own_block_copy(const Question& q, double share) {
+  const double rate = q.ladder.innermost()->medium->local_copy.value();
+  return rate > 0 ? share * q.bytes / q.ladder.ranks / rate : 0;
+}
+
 double hop(const Rung& rung, Protocol protocol) { return rung.medium->rate(protocol).step.value() + rung.detour; }
 
 /// The part of a tree that joins domains: log2 hops there and back over the network's rungs.
@@ -77,8 +86,9 @@ std::optional<Cost> ring_cost(const Question& q, Protocol protocol) {
   for (const Rung& rung : q.ladder.rungs()) {
     const Rate& rate = rung.medium->rate(protocol);
     tally.add_latency(rung, passes * rung.hops * hop(rung, protocol));
-    tally.add_wire(rung, passes * share * q.bytes, rate.efficiency * rung.block, rate.ramp.value());
+    tally.add_wire(rung, passes * share * q.bytes, rate.efficiency / crowd(rung) * rung.block, rate.ramp.value());
   }
+  if (!rooted) tally.cost.wire += own_block_copy(q, passes == 2 ? 0.5 : 1);
   return tally.result();
 }
 
@@ -134,23 +144,25 @@ std::optional<Cost> collnet_cost(const Question& q) {
   return tally.result();
 }
 
-std::optional<Cost> pairwise_cost(const Question& q, const Platform& platform) {
+std::optional<Cost> pairwise_cost(const Question& q, const Platform& platform, Protocol protocol) {
   if (q.collective != Collective::all_to_all) return std::nullopt;
-  const bool crosses = q.ladder.network() != nullptr;
-  Tally tally;
-  tally.cost.latency = platform.scale_up.all_to_all_base.value();
-  if (crosses) tally.cost.latency += platform.scale_out.all_to_all_base.value();
+  const auto launch = [&](const Exchange& e) {
+    return e.base.value() + (protocol == Protocol::simple ? e.fence.value() : 0);
+  };
+  Tally tally{.cost = {.latency = launch(platform.scale_up.all_to_all)}};
+  if (q.ladder.network() != nullptr) tally.cost.latency += launch(platform.scale_out.all_to_all);
   for (const Rung& rung : q.ladder.rungs()) {
-    const Rate& rate = rung.medium->all_to_all;
+    const Exchange& e = rung.medium->all_to_all;
+    const Rate& rate = protocol == Protocol::simple ? e.simple : e.ll;
     if (rate.efficiency <= 0) return std::nullopt;
-    const double congestion =
-        rung.level->kind == LevelKind::scale_out
-            ? 1 + rung.medium->all_to_all_congestion * std::max(0.0, std::log2(q.ladder.domains / 2))
-            : 1;
-    tally.add_latency(rung, rung.below * (rung.level->ranks - 1) * (rate.step.value() + rung.detour));
+    const bool network = rung.level->kind == LevelKind::scale_out;
+    const double congestion = network ? 1 + e.congestion * std::max(0.0, std::log2(q.ladder.domains / 2)) : crowd(rung);
+    const double tiny = q.bytes / q.ladder.ranks < 256 ? e.tiny : 1;
+    tally.add_latency(rung, tiny * rung.below * (rung.level->ranks - 1) * (rate.step.value() + rung.detour));
     tally.add_wire(rung, q.bytes * (q.ladder.ranks - rung.below) / q.ladder.ranks,
                    rate.efficiency / congestion * rung.bandwidth, rate.ramp.value());
   }
+  tally.cost.wire += own_block_copy(q, 1);
   return tally.result();
 }
 
@@ -161,7 +173,7 @@ std::optional<Cost> direct_cost(const Question& q) {
   const Rate& rate = rung.medium->point_to_point;
   if (rate.efficiency <= 0) return std::nullopt;
   tally.add_latency(rung, rate.step.value() + rung.detour);
-  tally.add_wire(rung, q.bytes, rate.efficiency * rung.bandwidth, rate.ramp.value());
+  tally.add_wire(rung, q.bytes, rate.efficiency / crowd(rung) * rung.bandwidth, rate.ramp.value());
   return tally.result();
 }
 

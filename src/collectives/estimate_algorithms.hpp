@@ -29,7 +29,7 @@ std::optional<Cost> tree_cost(const Question& q, Protocol protocol);
 std::optional<Cost> nvls_cost(const Question& q);
 std::optional<Cost> nvls_tree_cost(const Question& q);
 std::optional<Cost> collnet_cost(const Question& q);
-std::optional<Cost> pairwise_cost(const Question& q, const Platform& platform);
+std::optional<Cost> pairwise_cost(const Question& q, const Platform& platform, Protocol protocol);
 std::optional<Cost> direct_cost(const Question& q);
 
 /// Bytes that the busiest node of a double binary tree over `domains` nodes sends for one all-reduced byte. Two nodes

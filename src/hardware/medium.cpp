@@ -38,10 +38,19 @@ Evidence read_evidence(const Reader& object, Evidence fallback) {
   return static_cast<Evidence>(member->one_of(names));
 }
 
+void read_exchange(const Reader& r, Exchange& e) {
+  r.allow_only({"base", "ll", "fence", "simple", "tiny", "congestion"});
+  e.base = r.quantity_or("base", e.base);
+  read_rate(r, "ll", e.ll);
+  e.fence = r.quantity_or("fence", e.fence);
+  read_rate(r, "simple", e.simple);
+  e.tiny = fraction(r, "tiny", e.tiny, 100);
+  e.congestion = fraction(r, "congestion", e.congestion, 10);
+}
+
 void read_medium(const Reader& r, Medium& m) {
   r.allow_only({"name", "base", "ll", "ll128", "simple", "tree_efficiency", "in_switch", "in_switch_least_ranks",
-                "all_to_all_base", "all_to_all", "all_to_all_congestion", "point_to_point", "in_step", "evidence",
-                "source"});
+                "local_copy", "crowding", "all_to_all", "point_to_point", "in_step", "evidence", "source"});
   m.name = r.at("name").string();
   m.base = r.quantity_or("base", m.base);
   read_rate(r, "ll", m.ring[0]);
@@ -50,19 +59,53 @@ void read_medium(const Reader& r, Medium& m) {
   m.tree_efficiency = fraction(r, "tree_efficiency", m.tree_efficiency, 4);
   read_rate(r, "in_switch", m.in_switch);
   m.in_switch_least_ranks = r.integer_or("in_switch_least_ranks", m.in_switch_least_ranks, 2, 1024);
-  m.all_to_all_base = r.quantity_or("all_to_all_base", m.all_to_all_base);
-  read_rate(r, "all_to_all", m.all_to_all);
-  m.all_to_all_congestion = fraction(r, "all_to_all_congestion", m.all_to_all_congestion, 10);
+  m.local_copy = r.quantity_or("local_copy", m.local_copy);
+  m.crowding = fraction(r, "crowding", m.crowding, 10);
+  if (const auto exchange = r.find("all_to_all")) read_exchange(*exchange, m.all_to_all);
   read_rate(r, "point_to_point", m.point_to_point);
   m.in_step = fraction(r, "in_step", m.in_step, 4);
   m.evidence = read_evidence(r, m.evidence);
   m.source = r.string_or("source", m.source);
 }
 
+std::string microseconds(Seconds t) { return fmt::format("{:.4g} us", t.value() * 1e6); }
+double rounded(double value) { return std::round(value * 1e4) / 1e4; }
+
 Json rate_json(const Rate& rate) {
-  return {{"step", fmt::format("{:.4g} us", rate.step.value() * 1e6)},
-          {"efficiency", std::round(rate.efficiency * 1e4) / 1e4},
-          {"ramp", fmt::format("{:.4g} us", rate.ramp.value() * 1e6)}};
+  return {
+      {"step", microseconds(rate.step)}, {"efficiency", rounded(rate.efficiency)}, {"ramp", microseconds(rate.ramp)}};
+}
+
+Json exchange_json(const Exchange& e) {
+  Json item = {{"base", microseconds(e.base)}};
+  if (e.ll.efficiency > 0) item["ll"] = rate_json(e.ll);
+  item["fence"] = microseconds(e.fence);
+  item["simple"] = rate_json(e.simple);
+  if (e.tiny != 1) item["tiny"] = rounded(e.tiny);
+  if (e.congestion > 0) item["congestion"] = rounded(e.congestion);
+  return item;
+}
+
+Json medium_json(const Medium& m) {
+  constexpr std::array<const char*, protocol_count> keys = {"ll", "ll128", "simple"};
+  constexpr std::array<const char*, 4> evidence = {"measured", "calibrated", "extrapolated", "data_sheet"};
+  Json item = {{"name", m.name}, {"base", microseconds(m.base)}};
+  for (std::size_t i = 0; i < protocol_count; ++i) {
+    if (m.ring[i].efficiency > 0) item[keys[i]] = rate_json(m.ring[i]);
+  }
+  item["tree_efficiency"] = rounded(m.tree_efficiency);
+  if (m.in_switch.efficiency > 0) {
+    item["in_switch"] = rate_json(m.in_switch);
+    item["in_switch_least_ranks"] = m.in_switch_least_ranks;
+  }
+  if (m.local_copy.value() > 0) item["local_copy"] = fmt::format("{:.4g} GB/s", m.local_copy.value() * 1e-9);
+  if (m.crowding > 0) item["crowding"] = rounded(m.crowding);
+  item["all_to_all"] = exchange_json(m.all_to_all);
+  item["point_to_point"] = rate_json(m.point_to_point);
+  if (m.in_step != 1) item["in_step"] = rounded(m.in_step);
+  item["evidence"] = evidence[static_cast<std::size_t>(m.evidence)];
+  item["source"] = m.source;
+  return item;
 }
 
 }  // namespace
@@ -92,28 +135,8 @@ const std::vector<Medium>& builtin_media() {
 
 std::string to_json(const std::vector<Medium>& media, std::string_view description) {
   Json list = Json::array();
-  for (const Medium& m : media) {
-    Json item = {{"name", m.name}, {"base", fmt::format("{:.4g} us", m.base.value() * 1e6)}};
-    constexpr std::array<const char*, protocol_count> keys = {"ll", "ll128", "simple"};
-    for (std::size_t i = 0; i < protocol_count; ++i) {
-      if (m.ring[i].efficiency > 0) item[keys[i]] = rate_json(m.ring[i]);
-    }
-    item["tree_efficiency"] = std::round(m.tree_efficiency * 1e4) / 1e4;
-    if (m.in_switch.efficiency > 0) {
-      item["in_switch"] = rate_json(m.in_switch);
-      item["in_switch_least_ranks"] = m.in_switch_least_ranks;
-    }
-    item["all_to_all_base"] = fmt::format("{:.4g} us", m.all_to_all_base.value() * 1e6);
-    item["all_to_all"] = rate_json(m.all_to_all);
-    if (m.all_to_all_congestion > 0) item["all_to_all_congestion"] = std::round(m.all_to_all_congestion * 1e4) / 1e4;
-    item["point_to_point"] = rate_json(m.point_to_point);
-    if (m.in_step != 1) item["in_step"] = std::round(m.in_step * 1e4) / 1e4;
-    constexpr std::array<const char*, 4> evidence = {"measured", "calibrated", "extrapolated", "data_sheet"};
-    item["evidence"] = evidence[static_cast<std::size_t>(m.evidence)];
-    item["source"] = m.source;
-    list.push_back(item);
-  }
-  return Json{{"description", description}, {"media", list}}.dump(2) + "\n";
+  for (const Medium& m : media) list.push_back(medium_json(m));
+  return Json{{"description", description}, {"media", list}}.dump(1) + "\n";
 }
 
 }  // namespace meshwright

@@ -8,7 +8,8 @@ namespace {
 Medium beside_compute(Medium medium) {
   for (Rate& rate : medium.ring) rate.efficiency *= medium.in_step;
   medium.in_switch.efficiency *= medium.in_step;
-  medium.all_to_all.efficiency *= medium.in_step;
+  medium.all_to_all.ll.efficiency *= medium.in_step;
+  medium.all_to_all.simple.efficiency *= medium.in_step;
   medium.point_to_point.efficiency *= medium.in_step;
   return medium;
 }

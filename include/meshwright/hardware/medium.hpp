@@ -27,21 +27,32 @@ struct Rate {
   Seconds ramp{};         ///< cost of one more chunk in the pipeline
 };
 
+/// All-to-all: every rank sends to every other.
+struct Exchange {
+  Seconds base{};         ///< launch, instead of Medium::base
+  Rate ll;                ///< short messages; step is per peer
+  Seconds fence{};        ///< what Simple adds to the base
+  Rate simple;            ///< long messages; step is per peer
+  double tiny = 1;        ///< factor on the latency while a peer gets less than 256 bytes
+  double congestion = 0;  ///< efficiency is divided by 1 + congestion * log2(domains / 2): incast, shared global links
+};
+
 /// Parameters belong to the medium, never to a run; `meshwright calibrate nccl-tests` reproduces them from logs.
 struct Medium {
   std::string name;                       ///< "nvlink4", "pcie-gen4", "infiniband", "efa-v2", ...
-  Seconds base{};                         ///< launch and set-up of a collective whose innermost level this is
+  Seconds base{};                         ///< launch and set-up of a collective; a network's adds to the scale-up's
   std::array<Rate, protocol_count> ring;  ///< by Protocol
   double tree_efficiency = 1;             ///< a double binary tree's bandwidth over the ring's
-  Rate in_switch;                    ///< NVLS, SHARP: step is the whole latency, efficiency that of B = algbw(1 + 1/p)
-  int in_switch_least_ranks = 4;     ///< below, the library doesn't use it
-  Seconds all_to_all_base{};         ///< instead of base
-  Rate all_to_all;                   ///< step is per peer
-  double all_to_all_congestion = 0;  ///< efficiency is divided by 1 + congestion * log2(blocks / 2): incast and
-                                     ///< shared global links as more nodes exchange at once
-  Rate point_to_point;               ///< send/recv between neighbours
-  double in_step = 1;                ///< bandwidth inside a training step over that of a quiet benchmark: kernels
-                                     ///< beside it, ranks that arrive at different times
+  Rate in_switch;  ///< NVLS, SHARP: step is the whole latency, efficiency that of B in algbw = B / (1 + 1/p)
+  int in_switch_least_ranks = 4;  ///< below, the library doesn't use it
+  /// Rate at which a kernel writes its own block from input to output, out of place: n/p in all-gather, reduce-scatter
+  /// and all-to-all; half of the work in all-reduce, whose value is already in registers. Zero = not counted.
+  BytesPerSecond local_copy{};
+  double crowding = 0;  ///< efficiency is divided by 1 + crowding * log2(ranks / 2): devices that share a root complex
+  Exchange all_to_all;
+  Rate point_to_point;  ///< send/recv between neighbours
+  double in_step = 1;   ///< bandwidth inside a training step over that of a quiet benchmark: kernels beside it, ranks
+                        ///< that arrive at different times
   Evidence evidence = Evidence::data_sheet;
   std::string source;
 

@@ -1,0 +1,63 @@
+#pragma once
+// Published tables of collectives (nccl-tests and kin) as JSON records, and the check of a prediction against one.
+#include <string>
+#include <vector>
+
+#include "meshwright/collectives/estimate.hpp"
+#include "meshwright/core/reader.hpp"
+#include "meshwright/hardware/catalog.hpp"
+
+namespace meshwright {
+
+struct MeasuredRow {
+  Bytes bytes{};  ///< nccl-tests' size column
+  Seconds time{};
+};
+
+/// A record, understood: where the group sits, what was forced, what was measured.
+struct CollectiveTable {
+  std::string id;
+  std::string source;  ///< title of the publication
+  Collective collective = Collective::all_reduce;
+  int ranks = 0;
+  GroupPlace place;
+  Platform platform;
+  CollectiveOptions options;
+  std::vector<MeasuredRow> rows;
+  bool healthy = true;
+  std::string skipped;  ///< the rule that leaves it out, or empty; never the size of its error
+};
+
+/// A record {"id", "source", "hardware", "ranks", "nccl_version", "env", "algo", "proto", "collective", "rows",
+/// "healthy", "notes"}; unknown accelerators, custom kernels and records without two ranks are `skipped` with the
+/// reason. Throws Error for a malformed record.
+CollectiveTable read_collective_table(const Reader& record, const Catalog& catalog);
+
+struct CheckedRow {
+  Bytes bytes{};
+  Seconds predicted{}, measured{};
+  std::string_view algorithm, protocol;
+  double error() const { return predicted / measured - 1; }  ///< +0.1: predicted 10 % too slow
+};
+
+struct CollectiveCheck {
+  std::string id, platform;
+  Collective collective = Collective::all_reduce;
+  int ranks = 0;
+  std::vector<CheckedRow> rows;
+  std::string skipped;
+};
+
+/// Predicted beside measured, row by row.
+CollectiveCheck check(const CollectiveTable& table);
+CollectiveCheck check_collective_record(const Reader& record, const Catalog& catalog);
+
+/// Errors of many rows: median and 90th percentile of the absolute relative error.
+struct ErrorSummary {
+  std::size_t rows = 0;
+  double median = 0, p90 = 0;
+};
+/// Of rows whose size lies within [least, most].
+ErrorSummary summarise(const std::vector<CollectiveCheck>& checks, Bytes least, Bytes most);
+
+}  // namespace meshwright

@@ -1,0 +1,120 @@
+#include "meshwright/calibrate/collective_records.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "calibrate/record_hardware.hpp"
+
+namespace meshwright {
+namespace {
+
+bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+
+/// The rules by which a record says nothing about a collective library, or nothing that was measured.
+std::string out_of_scope(const Reader& record, int ranks) {
+  const std::string collective = record.at("collective").string();
+  if (collective.starts_with("moe")) return "an expert dispatch or combine kernel, not a collective of the library";
+  const std::string version = record.string_or("nccl_version", ""), algorithm = record.string_or("algo", "");
+  if (has(version, "custom") || has(version, "mscclpp") || has(algorithm, "custom") || has(algorithm, "mscclpp")) {
+    return "a kernel written by hand, not nccl or rccl";
+  }
+  if (!record.boolean_or("healthy", true)) return "reported as a problem: for diagnosis, not for comparison";
+  if (has(record.string_or("notes", ""), "not a measurement")) return "a threshold, not a measurement";
+  if (ranks < 2) return "fewer than two ranks";
+  const Reader hardware = record.at("hardware");
+  if (hardware.integer_or("nodes", 1, 1) > 1 && !(hardware.has("nics_per_node") && hardware.has("nic_gbps")) &&
+      find_fabric(hardware.string_or("fabric", ""), hardware.string_or("nic", "")).empty()) {
+    return "several nodes, and nothing said of their network";
+  }
+  return "";
+}
+
+std::vector<MeasuredRow> read_rows(const Reader& record) {
+  std::vector<MeasuredRow> rows;
+  for (const Reader& row : record.at("rows").items()) {
+    if (!row.has("bytes") || !row.has("time_us")) continue;
+    const double bytes = row.at("bytes").number(), time = row.at("time_us").number();
+    if (bytes > 0 && time > 0) rows.push_back({Bytes::base(bytes), Seconds::base(time * 1e-6)});
+  }
+  return rows;
+}
+
+int rank_count(const Reader& record) {
+  if (record.has("ranks")) return record.at("ranks").integer(1);
+  const Reader hardware = record.at("hardware");
+  return hardware.integer_or("nodes", 1, 1) * hardware.integer_or("gpus_per_node", 1, 1);
+}
+
+double quantile(std::vector<double>& values, double q) {
+  if (values.empty()) return 0;
+  const auto at = values.begin() + static_cast<std::ptrdiff_t>(q * static_cast<double>(values.size() - 1) + 0.5);
+  std::nth_element(values.begin(), at, values.end());
+  return *at;
+}
+
+}  // namespace
+
+CollectiveTable read_collective_table(const Reader& record, const Catalog& catalog) {
+  CollectiveTable table;
+  table.id = record.at("id").string();
+  if (const auto source = record.find("source")) table.source = source->string_or("title", "");
+  table.ranks = rank_count(record);
+  table.healthy = record.boolean_or("healthy", true);
+  table.skipped = out_of_scope(record, table.ranks);
+  table.rows = read_rows(record);
+  if (record.at("collective").string().starts_with("moe") || table.ranks < 2) return table;
+  table.collective = parse_collective(record.at("collective").string(), record.where() + "/collective");
+  const std::string gpu = record.at("hardware").at("gpu").string();
+  const auto accelerator = find_accelerator(catalog, gpu);
+  if (!accelerator) {
+    if (table.skipped.empty()) table.skipped = fmt::format("accelerator '{}' is not in the catalogue", gpu);
+    return table;
+  }
+  const Cluster cluster = record_cluster(record, catalog, *accelerator, table.ranks);
+  if (cluster.accelerators() < table.ranks) {
+    if (table.skipped.empty())
+      table.skipped = fmt::format("{} ranks on {} accelerators", table.ranks, cluster.accelerators());
+    return table;
+  }
+  table.place = place_group(cluster, table.ranks, 1);
+  table.platform = platform_of(cluster);
+  table.options = record_options(record);
+  return table;
+}
+
+CollectiveCheck check(const CollectiveTable& table) {
+  CollectiveCheck result{.id = table.id,
+                         .platform = table.platform.name,
+                         .collective = table.collective,
+                         .ranks = table.ranks,
+                         .rows = {},
+                         .skipped = table.skipped};
+  if (!table.skipped.empty()) return result;
+  try {
+    for (const MeasuredRow& row : table.rows) {
+      const CollectiveEstimate e = estimate(table.collective, row.bytes, table.place, table.platform, table.options);
+      result.rows.push_back({row.bytes, e.time, row.time, e.algorithm, e.protocol});
+    }
+  } catch (const Error& error) {
+    result.rows.clear();
+    result.skipped = error.what_happened();
+  }
+  return result;
+}
+
+CollectiveCheck check_collective_record(const Reader& record, const Catalog& catalog) {
+  return check(read_collective_table(record, catalog));
+}
+
+ErrorSummary summarise(const std::vector<CollectiveCheck>& checks, Bytes least, Bytes most) {
+  std::vector<double> errors;
+  for (const CollectiveCheck& c : checks) {
+    for (const CheckedRow& row : c.rows) {
+      if (row.bytes >= least && row.bytes <= most) errors.push_back(std::abs(row.error()));
+    }
+  }
+  return {errors.size(), quantile(errors, 0.5), quantile(errors, 0.9)};
+}
+
+}  // namespace meshwright

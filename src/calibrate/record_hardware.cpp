@@ -1,0 +1,191 @@
+#include "calibrate/record_hardware.hpp"
+
+#include <algorithm>
+#include <cctype>
+
+namespace meshwright {
+namespace {
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  std::ranges::transform(out, out.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return out;
+}
+
+bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+
+std::vector<std::string> tokens(std::string_view text) {
+  std::vector<std::string> out(1);
+  for (const char c : lower(text)) {
+    if (std::isalnum(static_cast<unsigned char>(c))) {
+      out.back() += c;
+    } else if (!out.back().empty()) {
+      out.emplace_back();
+    }
+  }
+  if (out.back().empty()) out.pop_back();
+  return out;
+}
+
+bool has_digit(const std::string& t) {
+  return std::ranges::any_of(t, [](unsigned char c) { return std::isdigit(c); });
+}
+
+/// "h100", "mi300x", "2080": the first token with a digit names the family.
+std::string family(const std::vector<std::string>& words) {
+  const auto found = std::ranges::find_if(words, has_digit);
+  return found == words.end() ? "" : *found;
+}
+
+/// Words of a name that the text has too ("sxm" and "sxm5" count as one), less a little for each that it lacks.
+double likeness(const std::vector<std::string>& name, const std::vector<std::string>& text) {
+  double score = 0;
+  for (const std::string& word : name) {
+    const bool shared = std::ranges::any_of(
+        text, [&](const std::string& t) { return t == word || (word.starts_with("sxm") && t.starts_with("sxm")); });
+    score += shared ? 1 : -0.1;
+  }
+  return score;
+}
+
+/// The number before `unit` in text: "domains of 8 GPUs" -> 8; 0 where there is none.
+int number_after(std::string_view text, std::string_view head) {
+  const std::size_t at = text.find(head);
+  if (at == std::string_view::npos) return 0;
+  int value = 0;
+  for (std::size_t i = at + head.size(); i < text.size() && std::isdigit(static_cast<unsigned char>(text[i])); ++i) {
+    value = value * 10 + (text[i] - '0');
+  }
+  return value;
+}
+
+/// The scale-up domain as a record's words describe it; what they leave open stays as the accelerator's usual node.
+void apply_scale_up(std::string_view words, std::string_view notes, int used, Node& node) {
+  const auto set = [&](ScaleUpKind kind, int domain) {
+    node.scale_up = kind;
+    node.scale_up_domain = domain;
+  };
+  if (has(words, "pcie") && (has(words, "none") || has(words, "no nvlink") || has(words, "only"))) {
+    set(ScaleUpKind::pcie, node.accelerators);
+  } else if (has(words, "pair") || has(words, "bridge")) {
+    set(ScaleUpKind::nvlink_bridge, 2);
+  } else if (has(words, "cube mesh")) {
+    set(ScaleUpKind::cube_mesh, 8);
+  } else if (has(words, "nvl72") || has(words, "mnnvl")) {
+    set(ScaleUpKind::switched, 72);
+  } else if (has(words, "all-to-all") || has(words, "4-gpu")) {
+    set(ScaleUpKind::full_mesh, 4);
+  } else if (has(words, "fully connected")) {
+    set(ScaleUpKind::full_mesh, node.accelerators);
+  } else if (has(words, "nvswitch")) {
+    set(ScaleUpKind::switched, node.accelerators);
+  }
+  const int domain = number_after(notes, "domains of ");
+  if (domain > 0) set(ScaleUpKind::switched, domain);
+  if (has(words, "tray")) set(ScaleUpKind::switched, std::max(used, node.accelerators));
+  if (node.scale_up == ScaleUpKind::pcie || node.scale_up == ScaleUpKind::nvlink_bridge) node.scale_up_reduces = false;
+}
+
+/// The node that the records' tests were cut from: "4 GPUs of 8", "8 per node".
+int whole_node(std::string_view words, int used, int nodes) {
+  if (nodes > 1) return used;
+  if (has(words, "4-gpu")) return std::max(used, 4);
+  if (has(words, "8 per node") || has(words, "nvswitch")) return std::max(used, 8);
+  return used;
+}
+
+/// The value of NAME=value in an environment string.
+std::string variable(std::string_view env, std::string_view variable_name) {
+  const std::string key = std::string(variable_name) + "=";
+  const std::size_t at = env.find(key);
+  if (at == std::string_view::npos) return "";
+  const std::size_t from = at + key.size();
+  return std::string(env.substr(from, env.find_first_of(" ;,\t", from) - from));
+}
+
+/// "2.19.3" -> 219; 0 where no version is known.
+int version_number(std::string_view version) {
+  if (!version.starts_with("2.")) return 0;
+  int minor = 0;
+  for (std::size_t i = 2; i < version.size() && std::isdigit(static_cast<unsigned char>(version[i])); ++i) {
+    minor = minor * 10 + (version[i] - '0');
+  }
+  return 200 + minor;
+}
+
+}  // namespace
+
+std::optional<std::string> find_accelerator(const Catalog& catalog, std::string_view as_written) {
+  std::vector<std::string> text = tokens(as_written);
+  if (has(lower(as_written), "hbm3") || has(lower(as_written), "sxm")) text.emplace_back("sxm");
+  if (has(lower(as_written), "pair") && !has(lower(as_written), "pcie")) text.emplace_back("nvl");
+  const std::string wanted = family(text);
+  const Accelerator* best = nullptr;
+  double most = -1e9;
+  for (const Accelerator& a : catalog.accelerators) {
+    const std::vector<std::string> words = tokens(a.name);
+    if (family(words) != wanted) continue;
+    const double score = likeness(words, text);
+    if (score > most + 1e-9) most = score, best = &a;
+  }
+  if (best == nullptr) return std::nullopt;
+  return best->name;
+}
+
+std::string find_fabric(std::string_view fabric, std::string_view nic) {
+  const std::string text = lower(std::string(fabric) + " " + std::string(nic));
+  if (has(text, "tcpxo")) return "tcpxo";
+  if (has(text, "tcpx")) return "tcpx";
+  if (has(text, "efa")) return "efa";
+  if (has(text, "slingshot")) return "slingshot";
+  if (has(text, "roce") || has(text, "uec")) return "roce";
+  if (has(text, "omni")) return "omni-path";
+  if (has(text, "ib ") || text.starts_with("ib") || has(text, "infiniband") || has(text, "hdr") || has(text, "ndr")) {
+    return "infiniband";
+  }
+  if (has(text, "gbe") || has(text, "ethernet") || has(text, "tcp")) return "ethernet";
+  return has(text, "rdma") || has(text, "cx") ? "infiniband" : "";
+}
+
+Cluster record_cluster(const Reader& record, const Catalog& catalog, const std::string& accelerator, int ranks) {
+  const Reader hardware = record.at("hardware");
+  const std::string words = lower(hardware.string_or("scale_up", "") + " " + hardware.string_or("gpu", ""));
+  const std::string notes = lower(record.string_or("notes", "")), env = record.string_or("env", "");
+  const int nodes = hardware.integer_or("nodes", 1, 1);
+  const int used = hardware.integer_or("gpus_per_node", ranks, 1);
+  const int node_size = whole_node(words, used, nodes);
+  std::string fabric = find_fabric(hardware.string_or("fabric", ""), hardware.string_or("nic", ""));
+  if (variable(env, "NCCL_IB_DISABLE") == "1" || lower(variable(env, "NCCL_NET")) == "socket") fabric = "tcp";
+  const double gbps = hardware.number_or("nic_gbps", 0);
+  Cluster cluster =
+      cluster_from_parts(catalog, accelerator, nodes * node_size, node_size, 0, hardware.integer_or("nics_per_node", 0),
+                         BytesPerSecond::base(gbps * 1e9 / 8), fabric, record.where() + "/hardware");
+  const bool was_pcie = cluster.node.scale_up == ScaleUpKind::pcie || cluster.node.scale_up == ScaleUpKind::none;
+  apply_scale_up(words, notes, used, cluster.node);
+  if (was_pcie && cluster.node.scale_up != ScaleUpKind::pcie) {
+    cluster.node.scale_up_bandwidth = cluster.accelerator.scale_up_bandwidth;
+  }
+  const std::string p2p = lower(variable(env, "NCCL_P2P_LEVEL"));
+  if (variable(env, "NCCL_P2P_DISABLE") == "1" || p2p == "loc" || p2p == "0") {
+    cluster.node.scale_up = ScaleUpKind::pcie;
+    cluster.node.scale_up_domain = cluster.node.accelerators;
+    cluster.node.scale_up_bandwidth = {};
+    cluster.node.scale_up_reduces = false;
+  }
+  return cluster;
+}
+
+CollectiveOptions record_options(const Reader& record) {
+  CollectiveOptions options;
+  const std::string env = record.string_or("env", "");
+  const int version = version_number(record.string_or("nccl_version", ""));
+  options.algorithm = record.string_or("algo", variable(env, "NCCL_ALGO"));
+  options.protocol = record.string_or("proto", variable(env, "NCCL_PROTO"));
+  if (variable(env, "NCCL_TREE_THRESHOLD") == "0") options.algorithm = "ring";
+  options.nvls = variable(env, "NCCL_NVLS_ENABLE") != "0" && (version == 0 || version >= 217);
+  // Collective offload needs the plug-in as well as the variable, so only a record that speaks of SHARP had it.
+  options.collnet = has(lower(env + " " + record.at("hardware").string_or("fabric", "")), "sharp");
+  return options;
+}
+
+}  // namespace meshwright
