@@ -41,8 +41,8 @@ Seconds fused(const AttentionShape& s, const Accelerator& device, const Attentio
   const double softmax = e.softmax > 0 ? 1 / e.softmax : 0;
   // Ramps and blocks on the diagonal cost each query as much as seq_half / 2 more keys.
   const double paid = count + std::min(s.seq_q, s.seq_kv) * e.seq_half / 2;
-  const double work =
-      s.batch * s.heads * paid * std::hypot(matrix, softmax) * wave_factor(s, std::max(1, device.sm_count));
+  const double work = s.batch * s.heads * paid * std::sqrt(matrix * matrix + softmax * softmax) *
+                      wave_factor(s, std::max(1, device.sm_count));
   const double elements = s.batch * (s.heads * s.seq_q + s.kv_heads * s.seq_kv) * (s.head_dim + s.v_head_dim);
   const double memory = pass.tensors * 2 * elements / (device.memory_bandwidth.value() * e.memory);
   return e.floor + s.seq_kv * e.seq_step + Seconds::base(std::cbrt(work * work * work + memory * memory * memory));
