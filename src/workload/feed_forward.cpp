@@ -39,7 +39,9 @@ void experts(OperatorList& list) {
   const double groups = static_cast<double>(m.experts) / cut.ep;
   const double rows = source_rows * cut.etp * cut.imbalance, per_expert = rows / groups;
   const double inner = static_cast<double>(m.moe_ffn_hidden) / cut.etp;
-  const double e = list.element, h = m.hidden;
+  const double e = list.element, h = expert_width(m);
+  // A latent space for the experts: down before the dispatch, up after the combination, on sharded rows.
+  if (m.expert_hidden > 0) list.gemm("expert_latent_down", list.rows / cut.tp, h, m.hidden, 0);
   // Copies into expert order, and once more after the exchange where a rank holds several experts.
   const double sorted_again = cut.ep > 1 && groups > 1 ? 2 * e * rows * h : 0;
   list.stream("permute", e * h * (list.rows / cut.tp + source_rows) + sorted_again).kernels = sorted_again > 0 ? 2 : 1;
@@ -48,6 +50,7 @@ void experts(OperatorList& list) {
   list.grouped_gemm("expert_down", per_expert, h, inner, groups);
   list.stream("unpermute", e * h * (list.rows / cut.tp + source_rows) + sorted_again).kernels =
       sorted_again > 0 ? 2 : 1;
+  if (m.expert_hidden > 0) list.gemm("expert_latent_up", list.rows / cut.tp, m.hidden, h, list.rows / cut.tp);
 }
 
 void mixture(OperatorList& list) {

@@ -13,6 +13,7 @@ void visit_fields(Model& m, Visit&& visit) {
   visit("heads", m.heads);
   visit("kv_heads", m.kv_heads);
   visit("head_dim", m.head_dim);
+  visit("value_head_dim", m.value_head_dim);
   visit("vocab", m.vocab);
   visit("gated_mlp", m.gated_mlp);
   visit("tied_embeddings", m.tied_embeddings);
@@ -35,6 +36,7 @@ void visit_fields(Model& m, Visit&& visit) {
   visit("experts", m.experts);
   visit("top_k", m.top_k);
   visit("moe_ffn_hidden", m.moe_ffn_hidden);
+  visit("expert_hidden", m.expert_hidden);
   visit("shared_expert_ffn_hidden", m.shared_expert_ffn_hidden);
   visit("dense_layers", m.dense_layers);
   visit("moe_every", m.moe_every);

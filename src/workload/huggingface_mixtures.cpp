@@ -59,6 +59,25 @@ void arctic(const Reader& config, Transformer& m) {
   m.norms_per_layer = 3;
 }
 
+// Window layers have key-value heads of their own; 1 in the pattern stands for a window.
+void mimo_v2(const Reader& config, Transformer& m) {
+  m.value_head_dim = config.integer_or("v_head_dim", m.head_dim, 1);
+  for (const auto& [window, full] : {std::pair{"swa_num_attention_heads", m.heads}, {"swa_head_dim", m.head_dim}}) {
+    if (config.integer_or(window, full) != full) config.at(window).fail("other query heads in window layers");
+  }
+  const Reader pattern = config.at("hybrid_layer_pattern");
+  const auto windows = pattern.items();
+  if (static_cast<int>(windows.size()) != m.layers) pattern.fail(fmt::format("expected {} entries", m.layers));
+  std::vector<LayerShape> shapes;
+  for (int i = 0; i < m.layers; ++i) {
+    LayerShape shape = layer_shape(m, i);
+    shape.full_attention = windows[static_cast<std::size_t>(i)].integer() == 0;
+    if (!shape.full_attention) shape.kv_heads = config.integer_or("swa_num_key_value_heads", m.kv_heads, 1);
+    shapes.push_back(shape);
+  }
+  m.pattern = shapes;
+}
+
 void phimoe(const Reader& config, Transformer& m) {
   if (config.boolean_or("lm_head_bias", false)) m.extra_params += m.vocab;
 }
@@ -67,7 +86,10 @@ void hunyuan(const Reader& config, Transformer& m) {
   if (config.boolean_or("use_cla", false)) {
     config.at("use_cla").fail("family 'hunyuan' with keys and values shared between layers is not supported");
   }
-  if (m.is_moe() && !config.boolean_or("use_mixed_mlp_moe", true)) m.shared_expert_ffn_hidden = 0;
+  if (!m.is_moe()) return;
+  const auto shared = config.find("num_shared_expert");
+  const int count = !shared ? 1 : shared->is_array() ? shared->items().at(0).integer() : shared->integer();
+  m.shared_expert_ffn_hidden = config.boolean_or("use_mixed_mlp_moe", true) ? count * m.ffn_hidden : 0;
 }
 
 void qwen3_next(const Reader& config, Transformer& m) {
@@ -150,9 +172,7 @@ LayerShape block_of(char letter, const Reader& pattern) {
 }  // namespace
 
 void nemotron_h(const Reader& config, Transformer& m) {
-  if (config.has("moe_latent_size")) {
-    config.at("moe_latent_size").fail("family 'nemotron_h' with experts in a latent space is not supported");
-  }
+  m.expert_hidden = config.integer_or("moe_latent_size", 0);
   mamba2_sizes(config, m);
   const Reader pattern = config.at("hybrid_override_pattern");
   for (const char letter : pattern.string()) m.pattern.push_back(block_of(letter, pattern));

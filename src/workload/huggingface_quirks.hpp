@@ -29,6 +29,7 @@ void latent(const Reader& config, Transformer& model);  ///< multi-head latent a
 void llama4(const Reader& config, Transformer& model);
 void gpt_oss(const Reader& config, Transformer& model);
 void minimax_m2(const Reader& config, Transformer& model);
+void mimo_v2(const Reader& config, Transformer& model);
 void dbrx(const Reader& config, Transformer& model);
 void arctic(const Reader& config, Transformer& model);
 // Hybrids of attention and recurrent mixers.

@@ -114,7 +114,7 @@ const std::vector<RefusedFamilies>& refused_families() {
        {"gemma3n", "gemma3n_text", "gemma4", "gemma4_text"}},
       {"heterogeneous",
        "its attention heads differ by layer or are shared between layers, which is not modelled",
-       {"openelm", "mimo_v2_flash", "step3", "step3_text", "step3p5", "youtu", "cla"}},
+       {"openelm", "step3", "step3_text", "step3p5", "youtu", "cla"}},
   };
   return groups;
 }

@@ -15,8 +15,8 @@ double local_kv_heads(const OperatorList& list, const LayerShape& shape) {
 void project_standard(OperatorList& list, const LayerShape& shape) {
   const Transformer& m = list.model;
   const double q = static_cast<double>(m.heads) / list.shard.tp * m.head_dim;
-  const double kv = local_kv_heads(list, shape) * m.head_dim;
-  list.gemm("qkv", list.rows, (m.attention_gate ? 2 * q : q) + 2 * kv, m.hidden, list.norm_rows, m.qkv_bias);
+  const double kv = local_kv_heads(list, shape) * m.head_dim, values = local_kv_heads(list, shape) * v_head_dim(m);
+  list.gemm("qkv", list.rows, (m.attention_gate ? 2 * q : q) + kv + values, m.hidden, list.norm_rows, m.qkv_bias);
   const double rotated = list.rows * (q + kv);
   if (m.qk_norm) {
     list.stream("qk_norm", 2 * list.element * rotated, list.element * rotated).unfused_bytes =

@@ -27,7 +27,7 @@ double active_layer_parameters(const Transformer& model, const LayerShape& shape
 }
 
 double routed_expert_parameters(const Transformer& model, const LayerShape& shape) {
-  return shape.feed == FeedForward::moe ? model.experts * mlp_weights(model, model.moe_ffn_hidden).total() : 0;
+  return shape.feed == FeedForward::moe ? model.experts * expert_weights(model).total() : 0;
 }
 
 ParameterCounts parameter_counts(const Transformer& model) {
@@ -35,7 +35,7 @@ ParameterCounts parameter_counts(const Transformer& model) {
   ParameterCounts counts{.embedding = table + static_cast<double>(model.position_embeddings) * model.hidden,
                          .head = model.tied_embeddings ? 0 : table,
                          .final_norm = final_norm(model)};
-  if (model.is_moe()) counts.expert = mlp_weights(model, model.moe_ffn_hidden).total();
+  if (model.is_moe()) counts.expert = expert_weights(model).total();
   counts.total = counts.active = counts.embedding + counts.head + counts.final_norm + model.extra_params;
   for (const auto& [shape, layers] : layer_classes(model)) {
     const double all = layer_parameters(model, shape);

@@ -7,12 +7,12 @@ namespace {
 
 Weights standard_attention(const Transformer& m, const LayerShape& shape) {
   const double h = m.hidden, q = static_cast<double>(m.heads) * m.head_dim;
-  const double kv = kv_heads_of(m, shape) * m.head_dim;
+  const double kv = kv_heads_of(m, shape) * m.head_dim, values = kv_heads_of(m, shape) * v_head_dim(m);
   const double q_out = m.attention_gate ? 2 * q : q;
-  Weights w{.matrix = h * (q_out + 2 * kv) + q * h};
-  if (m.qkv_bias) w.other += q_out + 2 * kv;
+  Weights w{.matrix = h * (q_out + kv + values) + m.heads * v_head_dim(m) * h};
+  if (m.qkv_bias) w.other += q_out + kv + values;
   if (m.attention_output_bias) w.other += h;
-  if (m.qk_norm) w.other += (m.qk_norm_full ? q + kv : 2.0 * m.head_dim) * (m.layer_norm_bias ? 2 : 1);
+  if (m.qk_norm) w.other += m.qk_norm_full ? q + kv : 2.0 * m.head_dim * (m.layer_norm_bias ? 2 : 1);
   return w;
 }
 
@@ -86,10 +86,15 @@ Weights mixer_weights(const Transformer& model, const LayerShape& shape) {
   return {};
 }
 
-Weights mlp_weights(const Transformer& model, double inner) {
-  const double h = model.hidden, up = model.gated_mlp ? 2 * inner : inner;
-  return {.matrix = h * up + inner * h, .other = model.mlp_bias ? up + h : 0};
+namespace {
+Weights mlp_of(const Transformer& model, double width, double inner) {
+  const double up = model.gated_mlp ? 2 * inner : inner;
+  return {.matrix = width * up + inner * width, .other = model.mlp_bias ? up + width : 0};
 }
+}  // namespace
+
+Weights mlp_weights(const Transformer& model, double inner) { return mlp_of(model, model.hidden, inner); }
+Weights expert_weights(const Transformer& model) { return mlp_of(model, expert_width(model), model.moe_ffn_hidden); }
 
 Weights router_weights(const Transformer& model) {
   return {.matrix = static_cast<double>(model.hidden) * model.experts,
@@ -99,7 +104,8 @@ Weights router_weights(const Transformer& model) {
 Weights feed_weights(const Transformer& model, const LayerShape& shape, double routed) {
   if (shape.feed == FeedForward::none) return {};
   if (shape.feed == FeedForward::dense) return mlp_weights(model, ffn_of(model, shape));
-  Weights w = router_weights(model) + routed * mlp_weights(model, model.moe_ffn_hidden);
+  Weights w = router_weights(model) + routed * expert_weights(model);
+  if (model.expert_hidden > 0) w.matrix += 2.0 * model.hidden * model.expert_hidden;
   if (model.shared_expert_ffn_hidden > 0) w = w + mlp_weights(model, model.shared_expert_ffn_hidden);
   if (model.shared_expert_gate) w.matrix += model.hidden;
   return w;

@@ -24,12 +24,18 @@ inline double qk_head_dim(const Transformer& model) {
   return model.attention == AttentionKind::latent ? a.qk_nope_head_dim + a.qk_rope_head_dim : model.head_dim;
 }
 inline double v_head_dim(const Transformer& model) {
-  return model.attention == AttentionKind::latent ? model.latent.v_head_dim : model.head_dim;
+  if (model.attention == AttentionKind::latent) return model.latent.v_head_dim;
+  return model.value_head_dim > 0 ? model.value_head_dim : model.head_dim;
 }
 
 Weights mixer_weights(const Transformer& model, const LayerShape& shape);
-/// One MLP of that inner width, an expert or a dense one.
+/// One MLP of that inner width over the hidden size: a dense one or the shared expert.
 Weights mlp_weights(const Transformer& model, double inner);
+Weights expert_weights(const Transformer& model);
+/// Width of an expert's input and output.
+inline double expert_width(const Transformer& model) {
+  return model.expert_hidden > 0 ? model.expert_hidden : model.hidden;
+}
 Weights router_weights(const Transformer& model);
 /// Norms and whatever else a block has outside mixer and feed-forward.
 double block_other(const Transformer& model, const LayerShape& shape);

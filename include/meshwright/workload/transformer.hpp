@@ -50,8 +50,9 @@ struct Transformer {
   int hidden = 0;
   int ffn_hidden = 0;  ///< dense MLP's inner width
   int heads = 0, kv_heads = 0, head_dim = 0;
-  int vocab = 0;          ///< before padding
-  bool gated_mlp = true;  ///< SwiGLU and kin: three matrices instead of two
+  int value_head_dim = 0;  ///< 0 = head_dim; latent attention has its own
+  int vocab = 0;           ///< before padding
+  bool gated_mlp = true;   ///< SwiGLU and kin: three matrices instead of two
   bool tied_embeddings = false;
   bool qkv_bias = false, attention_output_bias = false, mlp_bias = false;
   bool layer_norm_bias = false;  ///< LayerNorm with bias instead of RMSNorm
@@ -75,6 +76,7 @@ struct Transformer {
 
   int experts = 0, top_k = 0;        ///< 0 = dense
   int moe_ffn_hidden = 0;            ///< one expert's inner width
+  int expert_hidden = 0;             ///< width of the experts' input and output, projected from hidden; 0 = hidden
   int shared_expert_ffn_hidden = 0;  ///< sum of shared experts
   int dense_layers = 0;              ///< leading dense layers of an MoE
   int moe_every = 1;                 ///< every n-th of the remaining layers is MoE
