@@ -1,0 +1,37 @@
+#pragma once
+// Everything the database knows of one entry, as a list of fields from which text and JSON are both made.
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "meshwright/hardware/catalog.hpp"
+
+namespace meshwright::cli {
+
+/// One figure; a label of "" is for JSON only: "memory bandwidth", "3.35 TB/s", and in JSON
+/// "memory_bandwidth_bytes_per_s": 3.35e12.
+struct SheetField {
+  std::string label, text, key;
+  nlohmann::ordered_json value;
+};
+
+/// Peak (as the data sheet has it), measured, and estimated from kin never share a section.
+struct Sheet {
+  std::string kind, name, title;
+  std::vector<std::string> aliases;
+  bool announced = false;
+  std::vector<SheetField> facts, peak, measured, estimated;
+  std::string notes;
+  std::vector<Price> prices;
+  std::vector<Provenance> sources;
+};
+
+/// The sheets of every entry that `name` stands for, most telling kind first: accelerator, node, cluster, link, NIC,
+/// switch. `kind` ("" = all) restricts it. Throws Error with the nearest spelling where there is none.
+std::vector<Sheet> sheets(const Catalog& catalog, std::string_view name, std::string_view kind);
+
+std::string to_text(const Sheet& sheet);
+nlohmann::ordered_json to_json(const Sheet& sheet);
+
+}  // namespace meshwright::cli
