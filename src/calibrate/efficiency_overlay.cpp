@@ -63,7 +63,11 @@ Json& device_entry(Json& devices, const std::string& name) {
 std::string efficiency_overlay(const std::vector<GemmFit>& gemm, const std::vector<AttentionFit>& attention,
                                const std::string& source) {
   Json devices = Json::array();
-  for (const GemmFit& fit : gemm) device_entry(devices, fit.device)["gemm"][fit.format] = to_json(fit, source);
+  for (const GemmFit& fit : gemm) {
+    Json& device = device_entry(devices, fit.device);
+    Json& rows = fit.library.empty() ? device["gemm"] : device["gemm_by_library"][fit.library];
+    rows[fit.format] = to_json(fit, source);
+  }
   for (const AttentionFit& fit : attention)
     device_entry(devices, fit.device)[fit.format == "fp8" ? "prefill_fp8" : "prefill"] = to_json(fit, source);
   const Json overlay = {{"description", "Kernel efficiencies fitted to timings by `meshwright calibrate gemm`."},

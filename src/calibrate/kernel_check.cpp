@@ -37,24 +37,11 @@ const Accelerator* device_of(const Catalog& catalog, const std::string& name, DT
 }
 
 template <class Group>
-KernelErrors check_group(const Group& group, const char* kernel, const Catalog& catalog) {
-  KernelErrors result;
-  result.device = group.device;
-  result.format = group.format;
-  result.source = group.source;
-  result.kernel = kernel;
-  const Accelerator* device = device_of(catalog, group.device, dtype_of(group), result.skipped);
-  if (device == nullptr) return result;
+std::vector<bool> marks(const Group& group) {
   std::vector<bool> large;
-  for (const auto& point : group.points) {
-    result.errors.push_back(predicted(point, group.format, *device) / point.measured - 1);
-    large.push_back(is_large(point));
-  }
-  summarise(result, large);
-  return result;
+  for (const auto& point : group.points) large.push_back(is_large(point));
+  return large;
 }
-
-}  // namespace
 
 void summarise(KernelErrors& group, const std::vector<bool>& large) {
   group.count = static_cast<long>(group.errors.size());
@@ -75,11 +62,49 @@ void summarise(KernelErrors& group, const std::vector<bool>& large) {
   group.large_median_ape = quantile(large_ape, 0.5);
 }
 
+std::vector<double> relative_errors(const GemmGroup& group, const Accelerator& device) {
+  const GemmEfficiency& e = efficiency_of(device, group.format, library_of(group.source));
+  std::vector<double> errors;
+  for (const GemmPoint& p : group.points)
+    errors.push_back(gemm_time(gemm_of(p, group.format), device, e, Clocks::burst) / p.measured - 1);
+  return errors;
+}
+
+std::vector<double> relative_errors(const AttentionGroup& group, const Accelerator& device) {
+  std::vector<double> errors;
+  for (const AttentionPoint& p : group.points)
+    errors.push_back(prefill_attention_time(p.shape, device, dtype_of(group)) / p.measured - 1);
+  return errors;
+}
+
+template <class Group>
+KernelErrors check_group(const Group& group, const char* kernel, const Catalog& catalog) {
+  KernelErrors result{.device = group.device, .format = group.format, .source = group.source, .kernel = kernel};
+  const Accelerator* device = device_of(catalog, group.device, dtype_of(group), result.skipped);
+  return device == nullptr ? result : kernel_errors(group, *device);
+}
+
+}  // namespace
+
+KernelErrors kernel_errors(const GemmGroup& group, const Accelerator& device) {
+  KernelErrors result{.device = group.device, .format = group.format, .source = group.source, .kernel = "gemm"};
+  result.errors = relative_errors(group, device);
+  result.excluded = group.excluded;
+  summarise(result, marks(group));
+  return result;
+}
+
+KernelErrors kernel_errors(const AttentionGroup& group, const Accelerator& device) {
+  KernelErrors result{.device = group.device, .format = group.format, .source = group.source, .kernel = "attention"};
+  result.errors = relative_errors(group, device);
+  summarise(result, marks(group));
+  return result;
+}
+
 KernelCheck check_gemm_points(const std::filesystem::path& path, const Catalog& catalog) {
   KernelCheck check;
   for (const GemmGroup& group : read_gemm_points(path)) {
     check.groups.push_back(check_group(group, "gemm", catalog));
-    check.groups.back().excluded = group.excluded;
   }
   return check;
 }

@@ -24,14 +24,6 @@ constexpr std::array attention_parameters = {
     FitParameter{"seq_half", 500, 1, 4000},    FitParameter{"memory", 0.4, 0.05, 1},
     FitParameter{"floor", 1.5e-5, 1e-6, 1e-4}, FitParameter{"seq_step", 1e-9, 1e-12, 1e-7}};
 
-GemmEfficiency& efficiency_of(Accelerator& device, const Gemm& gemm) {
-  return gemm.block_scaled ? device.efficiency.gemm_fp8_block : device.efficiency.of(gemm.dtype);
-}
-
-AttentionEfficiency& prefill_of(Accelerator& device, std::string_view format) {
-  return format == "fp8" ? device.efficiency.prefill_fp8 : device.efficiency.prefill;
-}
-
 void set(GemmEfficiency& e, std::span<const double> v) {
   e.ceiling = v[0];
   e.fade = v[1];
@@ -69,33 +61,64 @@ std::vector<Group> pooled(const std::vector<Group>& groups) {
     if (same == result.end()) {
       result.push_back(group);
     } else {
+      same->source.clear();
       same->points.insert(same->points.end(), group.points.begin(), group.points.end());
     }
   }
   return result;
 }
 
-template <class Fit, class Group>
-void describe_fit(Fit& fit, const Group& group, const Accelerator& device, const char* kernel, const auto& large) {
-  fit.device = fit.errors.device = group.device;
-  fit.format = fit.errors.format = group.format;
-  fit.errors.kernel = kernel;
-  std::vector<bool> marks;
-  for (const auto& point : group.points) {
-    fit.errors.errors.push_back(predicted(point, group.format, device) / point.measured - 1);
-    marks.push_back(large(point));
-  }
-  summarise(fit.errors, marks);
-}
-
+/// Fits the parameters in `e`, which belongs to `device`, to the group by `time` of a point.
 template <class Group, class Efficiency>
-void fit_into(const Group& group, Accelerator& device, Efficiency& e, std::span<const FitParameter> parameters) {
+void fit_into(const Group& group, Efficiency& e, std::span<const FitParameter> parameters, const auto& time) {
   const auto residuals = [&](std::span<const double> values, std::span<double> out) {
     set(e, values);
     for (std::size_t i = 0; i < group.points.size(); ++i)
-      out[i] = std::log(predicted(group.points[i], group.format, device) / group.points[i].measured);
+      out[i] = std::log(time(group.points[i]) / group.points[i].measured);
   };
   set(e, robust_fit(parameters, residuals, group.points.size()));
+}
+
+/// Launches of cast and product can't be told apart in a sum: the product's are those of plain bf16.
+void split_floor(GemmEfficiency& e, Seconds plain) {
+  if (plain <= Seconds{} || plain >= e.floor) return;
+  e.cast_floor = e.floor - plain;
+  e.floor = plain;
+}
+
+GemmFit fit_group(const GemmGroup& group, const Accelerator& device, Seconds plain_floor) {
+  GemmFit fit{.device = group.device, .format = group.format, .library = {}, .efficiency = {}, .errors = {}};
+  const auto time = [&](const GemmPoint& p) {
+    return gemm_time(gemm_of(p, group.format), device, fit.efficiency, Clocks::burst);
+  };
+  fit_into(group, fit.efficiency, gemm_parameters, time);
+  if (gemm_of({}, group.format).cast) split_floor(fit.efficiency, plain_floor);
+  return fit;
+}
+
+/// The device with what was fitted, alone.
+Accelerator with(Accelerator device, const GemmFit& fit) {
+  device.efficiency.gemm_by_library.clear();
+  GemmEfficiency& e = fit.format == "fp8-block" ? device.efficiency.gemm_fp8_block
+                                                : device.efficiency.of(gemm_of({}, fit.format).dtype);
+  e = fit.efficiency;
+  return device;
+}
+
+constexpr double own_fit_beyond = 0.05;
+
+/// Fits of single libraries that the pooled one misses.
+void fit_libraries(const GemmGroup& pool, const std::vector<GemmGroup>& groups, const Accelerator& device,
+                   Seconds plain_floor, std::vector<GemmFit>& fits) {
+  const Accelerator pooled_device = with(device, fits.back());
+  for (const GemmGroup& group : groups) {
+    if (group.device != pool.device || group.format != pool.format || group.points.empty()) continue;
+    if (std::abs(kernel_errors(group, pooled_device).bias) < own_fit_beyond) continue;
+    GemmFit fit = fit_group(group, device, plain_floor);
+    fit.errors = kernel_errors(group, with(device, fit));
+    fit.library = library_of(group.source);
+    if (!fit.library.empty()) fits.push_back(std::move(fit));
+  }
 }
 
 }  // namespace
@@ -107,23 +130,14 @@ std::vector<GemmFit> fit_gemm(const std::vector<GemmGroup>& groups, const Catalo
   std::ranges::stable_partition(order, [](const GemmGroup& g) { return !gemm_of({}, g.format).cast; });
   for (const GemmGroup& group : order) {
     const Gemm kind = gemm_of({}, group.format);
-    std::optional<Accelerator> device = known_device(catalog, group.device, kind.dtype);
+    const std::optional<Accelerator> device = known_device(catalog, group.device, kind.dtype);
     if (!device) continue;
-    GemmEfficiency& e = efficiency_of(*device, kind);
-    e.cast_floor = {};
-    std::span<const FitParameter> parameters = gemm_parameters;
-    fit_into(group, *device, e, parameters);
-    // The launches of cast and product can't be told apart in a sum: the product's are those of plain bf16.
-    const auto plain = launch.find(group.device);
-    if (kind.cast && plain != launch.end() && plain->second < e.floor) {
-      e.cast_floor = e.floor - plain->second;
-      e.floor = plain->second;
-    }
-    if (!kind.cast) launch.try_emplace(group.device, e.floor);
-    GemmFit fit;
-    describe_fit(fit, group, *device, "gemm", [](const GemmPoint& p) { return std::min({p.m, p.n, p.k}) >= 1024; });
-    fit.efficiency = e;
+    const Seconds plain_floor = launch[group.device];
+    GemmFit fit = fit_group(group, *device, plain_floor);
+    if (!kind.cast) launch[group.device] = fit.efficiency.floor;
+    fit.errors = kernel_errors(group, with(*device, fit));
     fits.push_back(std::move(fit));
+    fit_libraries(group, groups, *device, plain_floor, fits);
   }
   return fits;
 }
@@ -134,11 +148,12 @@ std::vector<AttentionFit> fit_attention(const std::vector<AttentionGroup>& group
     std::optional<Accelerator> device =
         known_device(catalog, group.device, group.format == "fp8" ? DType::fp8 : DType::bf16);
     if (!device) continue;
-    AttentionEfficiency& e = prefill_of(*device, group.format);
-    fit_into(group, *device, e, attention_parameters);
-    AttentionFit fit;
-    describe_fit(fit, group, *device, "attention", [](const AttentionPoint& p) { return p.shape.seq_q >= 4096; });
-    fit.efficiency = e;
+    const DType dtype = group.format == "fp8" ? DType::fp8 : DType::bf16;
+    AttentionEfficiency& e = dtype == DType::fp8 ? device->efficiency.prefill_fp8 : device->efficiency.prefill;
+    fit_into(group, e, attention_parameters,
+             [&](const AttentionPoint& p) { return prefill_attention_time(p.shape, *device, dtype); });
+    AttentionFit fit{.device = group.device, .format = group.format, .efficiency = e, .errors = {}};
+    fit.errors = kernel_errors(group, *device);
     fits.push_back(std::move(fit));
   }
   return fits;

@@ -144,12 +144,19 @@ Gemm gemm_of(const GemmPoint& point, std::string_view format) {
   return gemm;
 }
 
-Seconds predicted(const GemmPoint& point, std::string_view format, const Accelerator& device) {
-  return gemm_time(gemm_of(point, format), device, Clocks::burst);
+std::string library_of(std::string_view source) {
+  const std::size_t slash = source.find('/');
+  if (slash == std::string_view::npos) return "";
+  const std::string_view rest = source.substr(slash + 1);
+  return std::string(rest.substr(0, rest.find('_')));
 }
 
-Seconds predicted(const AttentionPoint& point, std::string_view format, const Accelerator& device) {
-  return prefill_attention_time(point.shape, device, format == "fp8" ? DType::fp8 : DType::bf16);
+const GemmEfficiency& efficiency_of(const Accelerator& device, std::string_view format, std::string_view library) {
+  for (const LibraryGemm& own : device.efficiency.gemm_by_library) {
+    if (own.library == library && own.format == format) return own.efficiency;
+  }
+  const bool block = format == "fp8-block" && device.efficiency.gemm_fp8_block.ceiling > 0;
+  return block ? device.efficiency.gemm_fp8_block : device.efficiency.of(gemm_of({}, format).dtype);
 }
 
 }  // namespace meshwright

@@ -65,9 +65,12 @@ Seconds memory_bound_time(Bytes bytes, const Accelerator& device, double kernels
 }
 
 Seconds gemm_time(const Gemm& gemm, const Accelerator& device, Clocks clocks) {
+  return gemm_time(gemm, device, efficiency_of(gemm, device), clocks);
+}
+
+Seconds gemm_time(const Gemm& gemm, const Accelerator& device, const GemmEfficiency& e, Clocks clocks) {
   const double m = gemm.m, n = gemm.n, k = gemm.k;
   if (m <= 0 || n <= 0 || k <= 0 || gemm.groups <= 0) return {};
-  const GemmEfficiency& e = efficiency_of(gemm, device);
   const double rate = device.peak(gemm.dtype).value() * e.ceiling;
   const double sms = std::max(1, device.sm_count);
   double compute = paid_outputs(m, n, gemm.groups, sms) * 2 * (k + e.k_half) / rate;

@@ -79,6 +79,7 @@ DeviceEfficiency borrowed(const Accelerator& from) {
     if (g.ceiling > 0) mark(g);
   }
   if (e.gemm_fp8_block.ceiling > 0) mark(e.gemm_fp8_block);
+  for (LibraryGemm& g : e.gemm_by_library) mark(g.efficiency);
   for (AttentionEfficiency* a : {&e.attention, &e.attention_v2, &e.prefill, &e.prefill_fp8}) {
     if (a->forward > 0) mark(*a);
   }
@@ -95,8 +96,21 @@ Accelerator* named(std::vector<Accelerator>& accelerators, std::string_view name
   return found == accelerators.end() ? nullptr : &*found;
 }
 
+void read_libraries(const Reader& libraries, std::vector<LibraryGemm>& all) {
+  for (const std::string& library : libraries.keys()) {
+    const Reader formats = libraries.at(library);
+    for (const std::string& format : formats.keys()) {
+      const auto same =
+          std::ranges::find_if(all, [&](const LibraryGemm& g) { return g.library == library && g.format == format; });
+      LibraryGemm& entry = same == all.end() ? all.emplace_back(LibraryGemm{library, format, {}}) : *same;
+      read_gemm(formats.at(format), entry.efficiency);
+    }
+  }
+}
+
 void read_device(std::vector<Accelerator>& accelerators, const Reader& r) {
-  r.allow_only({"name", "like", "gemm", "attention", "attention_v2", "prefill", "prefill_fp8", "memory", "notes"});
+  r.allow_only({"name", "like", "gemm", "attention", "attention_v2", "prefill", "prefill_fp8", "memory",
+                "gemm_by_library", "notes"});
   Accelerator* device = named(accelerators, r.at("name").string());
   if (device == nullptr) return;
   if (const auto like = r.find("like")) {
@@ -117,6 +131,7 @@ void read_device(std::vector<Accelerator>& accelerators, const Reader& r) {
   if (const auto attention = r.find("attention_v2")) read_attention(*attention, device->efficiency.attention_v2);
   if (const auto prefill = r.find("prefill")) read_attention(*prefill, device->efficiency.prefill);
   if (const auto prefill = r.find("prefill_fp8")) read_attention(*prefill, device->efficiency.prefill_fp8);
+  if (const auto libraries = r.find("gemm_by_library")) read_libraries(*libraries, device->efficiency.gemm_by_library);
   if (const auto memory = r.find("memory")) read_memory(*memory, device->efficiency.memory);
 }
 

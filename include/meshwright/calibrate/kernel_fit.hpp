@@ -23,6 +23,7 @@ std::vector<double> robust_fit(std::span<const FitParameter> parameters,
 
 struct GemmFit {
   std::string device, format;
+  std::string library;  ///< "" = all sources pooled, the device's usual row
   GemmEfficiency efficiency;
   KernelErrors errors;  ///< over the points of the fit
 };
@@ -32,8 +33,9 @@ struct AttentionFit {
   KernelErrors errors;
 };
 
-/// One fit for each device and format (its sources pooled) that the catalogue knows; others are left out. The cast of a
-/// quantised format starts from the launch floor of the device's bf16 fit.
+/// One fit for each device and format (its sources pooled) that the catalogue knows; others are left out. A library
+/// that the pooled fit misses by more than 5 % in the median gets a fit of its own beside it. The cast of a quantised
+/// format is what its launches take beyond those of the device's bf16 fit.
 std::vector<GemmFit> fit_gemm(const std::vector<GemmGroup>& groups, const Catalog& catalog);
 std::vector<AttentionFit> fit_attention(const std::vector<AttentionGroup>& groups, const Catalog& catalog);
 

@@ -50,21 +50,28 @@ std::string catalogue_device(std::string_view spelling);
 
 /// The kernel that a group's format stands for, cast included.
 Gemm gemm_of(const GemmPoint& point, std::string_view format);
-Seconds predicted(const GemmPoint& point, std::string_view format, const Accelerator& device);
-Seconds predicted(const AttentionPoint& point, std::string_view format, const Accelerator& device);
+/// The library that a source names, "h100_sxm/trtllm_1.3" -> "trtllm"; "" where it names none.
+std::string library_of(std::string_view source);
+/// The device's efficiency for that format, or that of the library where it has one of its own.
+const GemmEfficiency& efficiency_of(const Accelerator& device, std::string_view format, std::string_view library);
 
 /// Errors of one group: |predicted / measured - 1|.
 struct KernelErrors {
-  std::string device, format, source, kernel;  ///< kernel: "gemm" or "attention"
-  long count = 0;                              ///< points predicted
-  long excluded = 0;                           ///< rows that the table itself excludes
+  std::string device = {}, format = {}, source = {};
+  std::string kernel = {};  ///< "gemm" or "attention"
+  long count = 0;           ///< points predicted
+  long excluded = 0;        ///< rows that the table itself excludes
   double median_ape = 0, mean_ape = 0, p90_ape = 0;
-  double bias = 0;              ///< median of predicted / measured - 1
-  long large_count = 0;         ///< GEMM: m, n and k of at least 1024; attention: at least 4096 tokens
-  double large_median_ape = 0;  ///< over those
-  std::string skipped;          ///< why nothing was predicted, or ""
-  std::vector<double> errors;   ///< predicted / measured - 1, in the table's order
+  double bias = 0;                  ///< median of predicted / measured - 1
+  long large_count = 0;             ///< GEMM: m, n and k of at least 1024; attention: at least 4096 tokens
+  double large_median_ape = 0;      ///< over those
+  std::string skipped = {};         ///< why nothing was predicted, or ""
+  std::vector<double> errors = {};  ///< predicted / measured - 1, in the table's order
 };
+
+/// Errors of the kernel models on a group, with the parameters that `device` carries.
+KernelErrors kernel_errors(const GemmGroup& group, const Accelerator& device);
+KernelErrors kernel_errors(const AttentionGroup& group, const Accelerator& device);
 
 /// One entry a group. A device that the catalogue lacks, or a format that it does not support, is skipped with a
 /// reason.
@@ -73,8 +80,5 @@ struct KernelCheck {
 };
 KernelCheck check_gemm_points(const std::filesystem::path& path, const Catalog& catalog);
 KernelCheck check_attention_points(const std::filesystem::path& path, const Catalog& catalog);
-
-/// Errors of predictions against measurements; `large` marks the points of `large_median_ape`.
-void summarise(KernelErrors& group, const std::vector<bool>& large);
 
 }  // namespace meshwright

@@ -25,6 +25,8 @@ struct Gemm {
 /// Ignores operands left in cache by an earlier kernel and the layout of the operands.
 /// tests/cost/kernel_test.cpp checks the laws, `meshwright validate` the published points.
 Seconds gemm_time(const Gemm& gemm, const Accelerator& device, Clocks clocks = Clocks::sustained);
+/// The same with the efficiency of another library than the device's usual one.
+Seconds gemm_time(const Gemm& gemm, const Accelerator& device, const GemmEfficiency& efficiency, Clocks clocks);
 
 struct AttentionShape {
   double batch = 1, heads = 1, kv_heads = 1;

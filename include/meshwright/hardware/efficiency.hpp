@@ -3,6 +3,7 @@
 // never to a run or a model; `meshwright calibrate gemm` reproduces the fits.
 #include <array>
 #include <string>
+#include <vector>
 
 #include "meshwright/core/dtype.hpp"
 #include "meshwright/core/quantity.hpp"
@@ -46,6 +47,13 @@ struct MemoryEfficiency {
   std::string source;
 };
 
+/// A format whose kernels differ much by library: used for timings that name the library, never for training steps.
+struct LibraryGemm {
+  std::string library;  ///< "trtllm", "sglang"
+  std::string format;   ///< "fp4"
+  GemmEfficiency efficiency;
+};
+
 struct DeviceEfficiency {
   std::array<GemmEfficiency, dtype_count> gemm{};
   GemmEfficiency gemm_fp8_block;     ///< fp8 with scales per block of 128; ceiling 0 = as fp8
@@ -54,6 +62,7 @@ struct DeviceEfficiency {
   AttentionEfficiency prefill;       ///< kernels of inference stacks, forward only, bf16; forward 0 = not known
   AttentionEfficiency prefill_fp8;   ///< the same with an fp8 key-value cache, fraction of the fp8 peak
   MemoryEfficiency memory;
+  std::vector<LibraryGemm> gemm_by_library;
 
   const GemmEfficiency& of(DType t) const { return gemm[static_cast<std::size_t>(t)]; }
   GemmEfficiency& of(DType t) { return gemm[static_cast<std::size_t>(t)]; }
