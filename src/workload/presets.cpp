@@ -9,13 +9,18 @@
 namespace meshwright {
 namespace {
 
-/// "meta-llama/Llama-3.1-405B-Instruct" -> "llama31405b": case, separators, owner and tuning suffix don't matter.
+bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
+
+/// "meta-llama/Llama-3.1-405B-Instruct" -> "llama3.1405b": case, separators, owner and tuning suffix don't matter, but
+/// the point in 1.3b does.
 std::string folded(std::string_view name) {
   if (const auto slash = name.rfind('/'); slash != std::string_view::npos) name.remove_prefix(slash + 1);
   std::string out;
-  for (const char c : name) {
-    if (std::isalnum(static_cast<unsigned char>(c))) {
-      out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    const bool decimal =
+        name[i] == '.' && i > 0 && i + 1 < name.size() && is_digit(name[i - 1]) && is_digit(name[i + 1]);
+    if (decimal || std::isalnum(static_cast<unsigned char>(name[i]))) {
+      out += static_cast<char>(std::tolower(static_cast<unsigned char>(name[i])));
     }
   }
   for (const std::string_view suffix : {"instruct", "base", "chat", "hf"}) {

@@ -24,5 +24,37 @@ TEST(Presets, EveryPresetHasItsPublishedSize) {
   }
 }
 
+TEST(Presets, NamesAndAliasesAreUnique) {
+  std::set<std::string> seen;
+  for (const Transformer& model : model_presets()) {
+    EXPECT_TRUE(seen.insert(model.name).second) << model.name;
+    EXPECT_EQ(load_model(model.name).name, model.name);
+    for (const std::string& alias : model.aliases) {
+      EXPECT_TRUE(seen.insert(alias).second) << alias;
+      EXPECT_EQ(load_model(alias).name, model.name) << alias;
+    }
+  }
+}
+
+TEST(Presets, LookUpForgivesSpelling) {
+  for (const char* name : {"llama-3.1-405b", "Llama-3.1-405B", "llama3.1-405b", "meta-llama/Llama-3.1-405B-Instruct",
+                           "LLAMA_3.1_405B", "llama 3.1 405b"}) {
+    EXPECT_EQ(load_model(name).name, "llama-3.1-405b") << name;
+  }
+  EXPECT_EQ(load_model("GPT3-175B").name, "gpt3-175b");
+  EXPECT_EQ(load_model("deepseek-ai/DeepSeek-R1").name, "deepseek-v3");
+}
+
+TEST(Presets, UnknownNamesGetTheNearestSpelling) {
+  try {
+    load_model("lama-3.1-405b", "--model");
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "--model: unknown model 'lama-3.1-405b' (did you mean 'llama-3.1-405b'?)");
+  }
+  EXPECT_THROW(load_model("", "--model"), Error);
+  EXPECT_THROW(load_model("no/such/file.json"), Error);
+}
+
 }  // namespace
 }  // namespace meshwright
