@@ -49,8 +49,8 @@ Shards shards_of(const Layout& layout) noexcept {
 void add_states(Memory& m, const MemoryConstants& c, const LayerMemory& layers, const StageKind& stage,
                 const Held& held, const Layout& layout) noexcept {
   const Shards shards = shards_of(layout);
-  const auto share = [&](int stage) {
-    const bool sharded = layout.zero_stage >= stage;
+  const auto share = [&](int least) {
+    const bool sharded = layout.zero_stage >= least;
     return sharded ? held.dense / shards.dense + held.experts / shards.experts : held.dense + held.experts;
   };
   m.weights = Bytes::base(c.parameter_bytes * share(3) + c.cached_weight_bytes * held.gemm);
@@ -91,6 +91,17 @@ void add_activations(Memory& m, const MemoryConstants& c, const LayerMemory& lay
   if (layout.pp > 1) m.buffers += 2 * layers.boundary;
 }
 
+/// A host that is not waited for launches a whole pass before the GPU has done it; sends and receives of a pipeline
+/// hold it back to the forwards of the warm-up. Buffers that another stream uses cannot be used again until the GPU is
+/// there.
+Bytes run_ahead(const MemoryConstants& c, const LayerMemory& layers, const StageKind& stage,
+                const Layout& layout) noexcept {
+  Bytes pass;
+  for (std::size_t i = 0; i < stage.blocks.size(); ++i) pass += stage.blocks[i] * layers.blocks[i].run_ahead;
+  const int waiting = std::min(layout.pp - stage.first, micro_batches(c.global_batch, layout)) - 2;
+  return (layout.pp == 1 ? 1 : std::max(0, waiting)) * pass;
+}
+
 Memory of_stage(const MemoryConstants& c, const LayerMemory& layers, const StageKind& stage, double copies,
                 const Layout& layout) noexcept {
   Memory m;
@@ -99,7 +110,10 @@ Memory of_stage(const MemoryConstants& c, const LayerMemory& layers, const Stage
   add_activations(m, c, layers, stage, copies, layout);
   m.context = c.context;
   m.allocated = m.weights + m.gradients + m.optimizer + m.activations + m.logits + m.buffers;
-  m.reserved = c.fragmentation * m.allocated + m.context;
+  const Bytes states = m.weights + m.gradients + m.optimizer;
+  m.reserved = states + c.fragmentation * (m.allocated - states) + m.context;
+  const Bytes ahead = run_ahead(c, layers, stage, layout), room = c.usable - m.reserved;
+  m.reserved += std::clamp(room, Bytes{}, ahead);
   return m;
 }
 
@@ -129,6 +143,10 @@ MemoryConstants memory_constants(const Job& job) {
     c.optimizer_bytes = std::min(c.optimizer_bytes, 8.0);
     c.parameter_bytes = c.gradient_bytes = c.gathered_parameter_bytes = c.gathered_gradient_bytes = 4;
   }
+  if (job.precision.rest == DType::fp16) {
+    if (f.fp16_gradient_bytes > 0) c.gradient_bytes = f.fp16_gradient_bytes;
+    if (f.fp16_optimizer_bytes > 0) c.optimizer_bytes = f.fp16_optimizer_bytes;
+  }
   if (job.precision.gemm == job.precision.rest) c.cached_weight_bytes = 0;
   return c;
 }
@@ -146,6 +164,15 @@ Memory memory(const MemoryConstants& c, const LayerMemory& layers, const StageKi
 Memory memory(const Job& job, const Layout& layout) {
   const StageKinds stages = stage_kinds(job.model, job.framework, layer_classes(job.model), layout);
   return memory(memory_constants(job), layer_memory(job, layout), stages, layout);
+}
+
+Bytes logged_peak(const Job& job, const Layout& layout) {
+  StageKinds stages = stage_kinds(job.model, job.framework, layer_classes(job.model), layout);
+  if (job.framework.logs_first_stage) {
+    std::erase_if(stages.kinds, [](const StageKind& stage) { return stage.first > 0; });
+  }
+  const Memory m = memory(memory_constants(job), layer_memory(job, layout), stages, layout);
+  return job.framework.logs_allocated ? m.allocated : m.reserved;
 }
 
 Fit fit(const MemoryConstants& c, const Memory& memory) noexcept {

@@ -66,7 +66,7 @@ BlockMemory block_memory(std::span<const Operator> operators, const Job& job, co
   }
   const double hidden = job.model.hidden;
   all += stack.saved_extra_hidden * rows.sharded * hidden + stack.saved_extra_ffn * rows.tokens * inner_per_token;
-  all += stack.saved_gathered_hidden * rows.tokens * hidden * (1 - 1.0 / layout.tp);
+  block.run_ahead = Bytes::base(stack.run_ahead_hidden * rows.tokens * hidden * (1 - 1.0 / layout.tp));
   const double input = rows.element * rows.sharded * hidden;
   const double dropped = core + stack.selective_share * (all - core - input);
   block.kept = {Bytes::base(all), Bytes::base(all - dropped), Bytes::base(std::min(input, all))};

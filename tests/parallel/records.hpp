@@ -65,10 +65,19 @@ inline Layout record_layout(const Reader& r, int accelerators) {
   return l;
 }
 
+/// The "80GB" of an accelerator's name: in this trade a GiB.
+inline Bytes named_capacity(const std::string& accelerator) {
+  const auto end = accelerator.find("GB");
+  if (end == std::string::npos) return Bytes::base(80 * 1073741824.0);
+  const auto begin = accelerator.find_last_not_of("0123456789", end - 1) + 1;
+  return Bytes::base(std::stod(accelerator.substr(begin, end - begin)) * 1073741824.0);
+}
+
 inline MemoryRecord memory_record(const Reader& r) {
   MemoryRecord record{.id = r.at("id").string(), .set = r.at("set").string(), .job = {}, .layout = {}};
   record.job.model = record_model(r.at("model"));
   record.job.accelerators = r.at("cluster").integer_or("count", 1);
+  record.job.cluster.accelerator.memory_capacity = named_capacity(r.at("cluster").string_or("accelerator", ""));
   record.layout = record_layout(r.at("layout"), record.job.accelerators);
   record.job.seq_len = r.integer_or("seq_len", 4096);
   record.job.global_batch = r.at("layout").integer_or("global_batch", record.layout.dp * record.layout.micro_batch);

@@ -31,17 +31,20 @@ struct Framework {
   double gathered_parameters_least = 0;  ///< parameters a stack keeps live anyway (DeepSpeed's max_live_parameters)
   double saved_extra_hidden = 0;         ///< bytes per token and hidden unit kept beyond the operators' fused inventory
   double saved_extra_ffn = 0;            ///< the same per inner MLP unit (an activation function that is not fused)
-  double saved_gathered_hidden = 0;      ///< bytes per token and hidden unit of gathered inputs kept for backward
+  double run_ahead_hidden =
+      0;  ///< bytes per token and hidden unit of gathered inputs that a host ahead of the GPU holds
   double selective_share = 0;      ///< of a layer's other activations that selective recompute drops too (op-level AC)
   double cached_weight_bytes = 0;  ///< per linear parameter: low-precision copies kept through a step
   double weight_gradient_bytes = 0;  ///< per parameter of one block (and the head) that backward allocates beside the
                                      ///< accumulation buffer
   bool low_precision_inputs = true;  ///< GEMM inputs are kept in the recipe's format (Transformer Engine)
   bool keeps_gathered_with_pipeline = false;  ///< ZeRO-3: the stage stays gathered over its micro-batches
+  double fp16_gradient_bytes = 0;             ///< with fp16 in place of bf16; 0 = the same
+  double fp16_optimizer_bytes = 0;            ///< with fp16 in place of bf16; 0 = the same
   Bytes communication_buffers{};              ///< flat reduce and gather buckets
   Bytes context{};                            ///< CUDA context, NCCL and workspace outside the allocator
-  double fragmentation = 1.05;                ///< reserved over allocated
-  double usable_memory = 0.95;                ///< of the device's capacity
+  double fragmentation = 1.05;  ///< reserved over allocated, for what comes and goes: activations, logits, buffers
+  double usable_memory = 0.95;  ///< of the device's capacity
 
   // kernels
   bool fused_attention = true;
@@ -76,6 +79,8 @@ struct Framework {
   int max_zero_stage_pipeline = 3;            ///< the highest it has with pp > 1
   std::uint32_t schedules = 0b110;            ///< bit per PipelineSchedule that it can run
   int vocab_multiple = 128;                   ///< vocabulary padded to vocab_multiple * tp
+  bool logs_allocated = false;                ///< its log shows allocated memory, not reserved
+  bool logs_first_stage = false;              ///< its log shows the memory of rank 0 only
   std::vector<std::string> flags;             ///< which launcher_flags dialect: "megatron", "torchtitan", ...
   std::string notes;
 };

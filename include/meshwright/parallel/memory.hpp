@@ -15,6 +15,7 @@ namespace meshwright {
 struct BlockMemory {
   std::array<Bytes, 3> kept;     ///< activations kept until the backward pass, by Recompute
   std::array<Bytes, 3> redone;   ///< those that exist again while one block is recomputed
+  Bytes run_ahead;               ///< gathered inputs that a host ahead of the GPU holds
   double parameters = 0;         ///< held by a rank before ZeRO, without routed experts
   double expert_parameters = 0;  ///< routed experts held by a rank before ZeRO
   double gemm_parameters = 0;    ///< of both, those of linear layers in the recipe's format
@@ -48,12 +49,19 @@ MemoryConstants memory_constants(const Job& job);
 ///   weights    parameter_bytes P / N(ZeRO 3), gradients / N(ZeRO 2), optimizer / N(ZeRO 1); N is dp * cp (or the HSDP
 ///              shard), for routed experts tp * cp * dp / (ep * etp) (Rajbhandari et al. 2020; Megatron Core MoE);
 ///   activations in flight of the schedule times those of the stage's blocks (Korthikanti et al. 2022), and one block
-///              more while it is recomputed; logits and a recomputed block do not exist at the same time.
+///              more while it is recomputed; logits and a recomputed block do not exist at the same time;
+///   reserved   fragmentation on what comes and goes, context, and what the host's running ahead holds of gathered
+///   inputs:
+///              of a whole pass without a pipeline, of the warm-up but two with one. That part gives way when memory
+///              runs short: it never makes a layout not fit.
 Memory memory(const MemoryConstants& constants, const LayerMemory& layers, const StageKinds& stages,
               const Layout& layout) noexcept;
 
 /// The same from the job alone.
 Memory memory(const Job& job, const Layout& layout);
+/// The peak that the stack's own log shows, to compare with a measured one: allocated or reserved bytes, of the worst
+/// stage or of the first one where only rank 0 writes it (nanotron).
+Bytes logged_peak(const Job& job, const Layout& layout);
 
 /// Does it fit? `borderline` within 7 % below the usable memory: the spread of the model's own error.
 Fit fit(const MemoryConstants& constants, const Memory& memory) noexcept;
