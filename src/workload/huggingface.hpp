@@ -10,6 +10,14 @@
 
 namespace meshwright {
 
+/// Keys of the booleans that switch biases on and off; empty: the family has no switch.
+struct BiasKeys {
+  std::string_view qkv{}, output{}, mlp{};
+};
+inline constexpr BiasKeys attention_bias = {"attention_bias", "attention_bias"};
+inline constexpr BiasKeys llama_bias = {"attention_bias", "attention_bias", "mlp_bias"};
+inline constexpr BiasKeys one_key(std::string_view key) { return {key, key, key}; }
+
 /// What a configuration of one family means. `traits` are the defaults of its configuration class: a size there is the
 /// class's default and may be missing in the file; 0 means that the file must say it (kv_heads: 0 = as many as heads).
 struct Family {
@@ -18,12 +26,17 @@ struct Family {
   std::vector<std::string_view> architectures{};  ///< beginnings of "architectures" for files without a model_type
   Transformer traits{};
   double ffn_over_hidden = 0;  ///< inner width where the file gives none; 0 = it must
-  /// Keys of booleans that set biases, query-key norms; empty: the family has no switch.
-  std::string_view qkv_bias_key{}, output_bias_key{}, mlp_bias_key{}, qk_norm_key{};
+  BiasKeys bias{};
+  std::string_view qk_norm_key{};                                      ///< the switch of query-key norms
   void (*adjust)(const Reader& config, Transformer& model) = nullptr;  ///< what no key of the table says
 };
 
 const std::vector<Family>& families();
+// Its rows, by kinship.
+std::vector<Family> llama_kin();
+std::vector<Family> gemma_and_glm_kin();
+std::vector<Family> gpt_kin();
+std::vector<Family> mixture_kin();
 
 /// A group of model types that cannot be modelled, with the reason.
 struct RefusedFamilies {

@@ -166,9 +166,9 @@ int first_integer(const Reader& config, Keys keys, int fallback) {
 void read_common(const Reader& config, const Family& family, Transformer& model) {
   read_sizes(config, family, model);
   flag(config, "tie_word_embeddings", model.tied_embeddings);
-  flag(config, family.qkv_bias_key, model.qkv_bias);
-  flag(config, family.output_bias_key, model.attention_output_bias);
-  flag(config, family.mlp_bias_key, model.mlp_bias);
+  flag(config, family.bias.qkv, model.qkv_bias);
+  flag(config, family.bias.output, model.attention_output_bias);
+  flag(config, family.bias.mlp, model.mlp_bias);
   flag(config, family.qk_norm_key, model.qk_norm);
   const std::vector<bool> moe = read_experts(config, model), full = read_window(config, model);
   set_pattern(model, full, moe);
