@@ -73,6 +73,92 @@ LevelCoefficients bruck_form(const Shape& shape) {
   return on_first_level(c);
 }
 
+// ------------------------------------------------------------------------------------------------ two levels
+// Rank (a, i) is local rank i of node a. What i sends to local rank j of any node goes to j of its own node first, then
+// along rail j: every message between nodes carries the pieces of a whole node, and crosses no spine.
+Schedule rail(const Shape& shape) {
+  const int m = shape.extent[0], nodes = shape.extent[1], p = shape.ranks();
+  Schedule s = all_to_all_of(shape);
+  const auto piece = [p](int source, int target) { return (target - source + p) % p * p + source; };
+  for (int step = 1; step < m; ++step) {
+    Phase phase;
+    for (int r = 0; r < p; ++r) {
+      const int local = (r % m + step) % m;
+      for (int node = 0; node < nodes; ++node)
+        phase.transfers.push_back({r, r / m * m + local, piece(r, node * m + local)});
+    }
+    s.phases.push_back(std::move(phase));
+  }
+  for (int step = 1; step < nodes; ++step) {
+    Phase phase;
+    for (int r = 0; r < p; ++r) {
+      const int target = (r + step * m) % p;
+      for (int local = 0; local < m; ++local) phase.transfers.push_back({r, target, piece(r / m * m + local, target)});
+    }
+    s.phases.push_back(std::move(phase));
+  }
+  return s;
+}
+LevelCoefficients rail_form(const Shape& shape) {
+  const int m = shape.extent[0], nodes = shape.extent[1];
+  return {Coefficients{.rounds = m - 1, .messages = m - 1, .wire = most_of(m)},
+          Coefficients{.rounds = nodes - 1, .messages = nodes - 1, .wire = most_of(nodes)},
+          {}};
+}
+
+// A token crosses to each of its nodes once, along its own rail, and is copied there to the ranks that want it.
+Schedule node_limited_dispatch(const Shape& shape) {
+  const int m = shape.extent[0], nodes = shape.extent[1], p = shape.ranks();
+  Schedule s = all_to_all_of(shape);
+  s.routing = Routing::dispatch;
+  const auto visits = [](int from, int to, int offset, int count, int size) {
+    return ((to - from - offset) % size + size) % size < count;
+  };
+  for (int step = 1; step < nodes; ++step) {
+    Phase phase;
+    for (int r = 0; r < p; ++r) {
+      for (int g = 0; g < nodes; ++g) {
+        if (visits(0, step, g, shape.token_nodes, nodes))
+          phase.transfers.push_back({r, (r + step * m) % p, g * m * p + r, m, false, p});
+      }
+    }
+    s.phases.push_back(std::move(phase));
+  }
+  for (int step = 1; step < m; ++step) {
+    Phase phase;
+    for (int r = 0; r < p; ++r) {
+      const int target = r / m * m + (r % m + step) % m;
+      for (int source = r % m; source < p; source += m) {
+        for (int group = 0; group < p; ++group) {
+          if (visits(source / m, r / m, group / m, shape.token_nodes, nodes) &&
+              visits(0, step, group % m, shape.token_ranks, m))
+            phase.transfers.push_back({r, target, group * p + source});
+        }
+      }
+    }
+    s.phases.push_back(std::move(phase));
+  }
+  return s;
+}
+Schedule node_limited_combine(const Shape& shape) {
+  Schedule s = reversed(node_limited_dispatch(shape));
+  s.routing = Routing::combine;
+  return s;
+}
+template <bool combines>
+LevelCoefficients node_limited_form(const Shape& shape) {
+  const int m = shape.extent[0], nodes = shape.extent[1];
+  const Ratio inside = most_of(m) * shape.token_nodes * shape.token_ranks, between = most_of(nodes) * shape.token_nodes;
+  return {Coefficients{.rounds = m - 1, .messages = m - 1, .wire = inside, .reduced = combines ? inside : Ratio(0)},
+          Coefficients{
+              .rounds = nodes - 1, .messages = nodes - 1, .wire = between, .reduced = combines ? between : Ratio(0)},
+          {}};
+}
+bool two_levels(const Shape& s) {
+  return s.extent[0] >= 2 && s.extent[1] >= 2 && s.extent[2] == 1 && s.token_nodes <= s.extent[1] &&
+         s.token_ranks <= s.extent[0];
+}
+
 const Algorithm table[] = {
     {.name = "pairwise",
      .collective = Collective::all_to_all,
@@ -95,6 +181,30 @@ const Algorithm table[] = {
      .supports = any_flat,
      .coefficients_of = bruck_form,
      .schedule_of = bruck},
+    {.name = "rail",
+     .collective = Collective::all_to_all,
+     .citation = "NCCL PXN (Mandakolathur, Jeaugey 2022): to the rail inside the node, then along the rail",
+     .closed_form = "(m-1) alpha_i + (m-1)/m n beta_i + (N-1) alpha_e + (N-1)/N n beta_e",
+     .supports = two_levels,
+     .coefficients_of = rail_form,
+     .schedule_of = rail},
+    {.name = "node_limited_dispatch",
+     .collective = Collective::all_to_all,
+     .citation =
+         "DeepSeek-V3 (arXiv 2412.19437, sec. 3.2.2), DeepEP: M nodes a token, E ranks in each; n = tokens once",
+     .closed_form = "(N-1) alpha_e + M(N-1)/N n beta_e + (m-1) alpha_i + M E (m-1)/m n beta_i",
+     .supports = two_levels,
+     .coefficients_of = node_limited_form<false>,
+     .schedule_of = node_limited_dispatch,
+     .routed = true},
+    {.name = "node_limited_combine",
+     .collective = Collective::all_to_all,
+     .citation = "the dispatch backwards: partial sums inside the node, one copy per node between them",
+     .closed_form = "the dispatch, + gamma on every byte",
+     .supports = two_levels,
+     .coefficients_of = node_limited_form<true>,
+     .schedule_of = node_limited_combine,
+     .routed = true},
 };
 
 }  // namespace

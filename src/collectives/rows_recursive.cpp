@@ -59,6 +59,28 @@ Schedule pat_reduce_scatter(const Shape& shape) {
   return as(Collective::reduce_scatter, reversed(pat_all_gather(shape)));
 }
 
+// Every rank gives its block to every other in one round (a full mesh or a switch with many ports).
+Schedule direct_all_gather(const Shape& shape) {
+  const int p = shape.ranks();
+  Schedule s = flat_schedule(Collective::all_gather, shape, p);
+  Phase phase;
+  for (int r = 0; r < p; ++r) {
+    for (int distance = 1; distance < p; ++distance) phase.transfers.push_back({r, (r + distance) % p, r});
+  }
+  s.phases.push_back(std::move(phase));
+  return s;
+}
+Schedule direct_reduce_scatter(const Shape& shape) {
+  return as(Collective::reduce_scatter, reversed(direct_all_gather(shape)));
+}
+LevelCoefficients direct_gather_form(const Shape& shape) {
+  return on_first_level({.rounds = 1, .messages = shape.ranks() - 1, .wire = most_of(shape.ranks())});
+}
+LevelCoefficients direct_scatter_form(const Shape& shape) {
+  const Ratio volume = most_of(shape.ranks());
+  return on_first_level({.rounds = 1, .messages = shape.ranks() - 1, .wire = volume, .reduced = volume});
+}
+
 LevelCoefficients log_gather_form(const Shape& shape) {
   const int rounds = ceil_log2(shape.ranks());
   return on_first_level({.rounds = rounds, .messages = rounds, .wire = most_of(shape.ranks())});
@@ -144,6 +166,20 @@ const Algorithm table[] = {
      .supports = any_flat,
      .coefficients_of = log_gather_form,
      .schedule_of = pat_all_gather},
+    {.name = "direct",
+     .collective = Collective::all_gather,
+     .citation = "NCCL CollNetDirect and symmetric kernels, inside a domain",
+     .closed_form = "alpha + (p-2) alpha' + (p-1)/p n beta",
+     .supports = any_flat,
+     .coefficients_of = direct_gather_form,
+     .schedule_of = direct_all_gather},
+    {.name = "direct",
+     .collective = Collective::reduce_scatter,
+     .citation = "NCCL CollNetDirect and symmetric kernels, inside a domain",
+     .closed_form = "alpha + (p-2) alpha' + (p-1)/p n (beta + gamma)",
+     .supports = any_flat,
+     .coefficients_of = direct_scatter_form,
+     .schedule_of = direct_reduce_scatter},
     {.name = "recursive_halving",
      .collective = Collective::reduce_scatter,
      .citation = "Thakur, Rabenseifner, Gropp 2005, sec. 4.3",

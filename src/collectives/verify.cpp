@@ -72,8 +72,8 @@ class Play {
   }
 
   /// What `rank` must hold of `chunk` at the end; empty = anything.
-  Words promise(int rank, int chunk) const {
-    Words want(words_);
+  void promise(Words& want, int rank, int chunk) const {
+    std::fill(want.begin(), want.end(), 0);
     const auto all = [&] {
       for (int r = 0; r < s_.ranks(); ++r) set(want.data(), r);
     };
@@ -100,7 +100,6 @@ class Play {
         promise_of_route(want, rank, chunk);
         break;
     }
-    return want;
   }
 
   void promise_of_route(Words& want, int rank, int chunk) const {
@@ -163,9 +162,10 @@ class Play {
   }
 
   void compare_with_promise() {
+    Words want(words_);
     for (int rank = 0; rank < s_.ranks() && !fault_; ++rank) {
       for (int chunk = 0; chunk < s_.chunks && !fault_; ++chunk) {
-        const Words want = promise(rank, chunk);
+        promise(want, rank, chunk);
         if (std::all_of(want.begin(), want.end(), [](std::uint64_t w) { return w == 0; })) continue;
         if (!std::equal(want.begin(), want.end(), cell(rank, chunk)))
           note(fmt::format("rank {} ends without exactly the promised contributions to chunk {}", rank, chunk));
@@ -218,7 +218,9 @@ Coefficients lower_bound(Collective collective, const Shape& shape, Means means)
       bound.messages = 1;
       break;
     case Collective::all_gather:
-    case Collective::all_to_all:
+      break;
+    case Collective::all_to_all:  // every rank receives all tokens that visit it, but its own
+      bound.wire = most * shape.token_nodes * shape.token_ranks;
       break;
   }
   if (means == Means::switch_reduction) {  // up once, down once; one rank's own slice may stay where it is
