@@ -174,8 +174,13 @@ LayerShape block_of(char letter, const Reader& pattern) {
 void nemotron_h(const Reader& config, Transformer& m) {
   m.expert_hidden = config.integer_or("moe_latent_size", 0);
   mamba2_sizes(config, m);
-  const Reader pattern = config.at("hybrid_override_pattern");
-  for (const char letter : pattern.string()) m.pattern.push_back(block_of(letter, pattern));
+  if (const auto blocks = config.find("layers_block_type")) {
+    const std::vector<std::string> names = {"mamba", "attention", "mlp", "moe"};
+    for (const Reader& block : blocks->items()) m.pattern.push_back(block_of("M*-E"[block.one_of(names)], block));
+  } else {
+    const Reader pattern = config.at("hybrid_override_pattern");
+    for (const char letter : pattern.string()) m.pattern.push_back(block_of(letter, pattern));
+  }
   m.dense_layers = 0;
 }
 

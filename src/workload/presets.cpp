@@ -89,6 +89,7 @@ Transformer load_model(std::string_view name_or_path, const std::string& where) 
   std::error_code ignored;
   if (std::filesystem::is_directory(name, ignored)) return read_model_file(name + "/config.json");
   if (const Transformer* model = find_preset(name)) return *model;
+  if (std::filesystem::is_regular_file(name, ignored)) return read_model_file(name);
   std::vector<std::string> names;
   for (const Transformer& model : model_presets()) names.push_back(model.name);
   throw Error(where, "unknown model '" + name + "'" + suggestion(name, names));

@@ -160,6 +160,34 @@ TEST(HuggingFace, PerBlockConfigurations) {
   EXPECT_EQ(parameter_counts(m).total, expected);
 }
 
+TEST(HuggingFace, SingleMixerBlocksWithExpertsInALatentSpace) {
+  const std::string sizes = R"("model_type": "nemotron_h", "hidden_size": 64, "num_hidden_layers": 4,
+      "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 32, "vocab_size": 100, "intermediate_size": 96,
+      "mamba_num_heads": 4, "mamba_head_dim": 32, "ssm_state_size": 16, "n_groups": 2, "conv_kernel": 4,
+      "n_routed_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 48, "moe_latent_size": 24,
+      "moe_shared_expert_intermediate_size": 80, "n_shared_experts": 1)";
+  const Transformer m = imported("{" + sizes + R"(, "hybrid_override_pattern": "ME*-"})");
+  const double inner = 128, mixed = inner + 2 * 2 * 16;
+  const double mamba = 64 * (inner + mixed + 4) + inner * 64 + mixed * 5 + 3 * 4 + inner;
+  const double moe = 64 * 8 + 8 * 2 * 24.0 * 48 + 2 * 64.0 * 24 + 2 * 64.0 * 80;
+  const double attention = 64 * (4 + 2 * 2) * 32.0 + 4 * 32 * 64.0, mlp = 2 * 64.0 * 96;
+  EXPECT_EQ(parameter_counts(m).total, 2 * 6400 + 64 + 4 * 64 + mamba + moe + attention + mlp);
+  EXPECT_EQ(parameter_counts(m).total - parameter_counts(m).active, 6 * 2 * 24.0 * 48);
+  const Transformer listed = imported("{" + sizes + R"(, "layers_block_type": ["mamba", "moe", "attention", "mlp"]})");
+  EXPECT_EQ(listed.pattern, m.pattern);
+}
+
+TEST(HuggingFace, WindowLayersWithKeyValueHeadsOfTheirOwn) {
+  const Transformer m = imported(R"({"model_type": "mimo_v2_flash", "hidden_size": 64, "num_hidden_layers": 2,
+      "num_attention_heads": 8, "num_key_value_heads": 2, "swa_num_key_value_heads": 4, "head_dim": 24,
+      "v_head_dim": 16, "sliding_window": 128, "hybrid_layer_pattern": [0, 1], "intermediate_size": 96,
+      "vocab_size": 100})");
+  EXPECT_EQ(m.pattern[1].kv_heads, 4);
+  EXPECT_FALSE(m.pattern[1].full_attention);
+  const auto attention = [](double kv) { return 64 * (8 * 24 + kv * (24 + 16)) + 8 * 16 * 64; };
+  EXPECT_EQ(parameter_counts(m).total, 2 * 6400 + 64 + attention(2) + attention(4) + 2 * (3 * 64.0 * 96 + 2 * 64));
+}
+
 TEST(HuggingFace, PythonsInfinityIsNoObstacle) {
   const auto path = std::filesystem::temp_directory_path() / "meshwright_infinity.json";
   std::ofstream(path) << llama(R"("time_step_limit": [0.0, Infinity], "note": "Infinity and \"NaN\" stay here")");

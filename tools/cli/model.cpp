@@ -1,6 +1,7 @@
 // meshwright model list|show: the presets, and one model with its sizes, parameters, FLOPs and operators.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iostream>
 #include <memory>
 
@@ -46,7 +47,10 @@ void list(bool json) {
                {"experts"},
                {"vocabulary"}});
   std::string family;
-  for (const Transformer& m : model_presets()) {
+  std::vector<Transformer> models = model_presets();
+  std::stable_sort(models.begin(), models.end(),
+                   [](const Transformer& a, const Transformer& b) { return a.family < b.family; });
+  for (const Transformer& m : models) {
     const ParameterCounts counts = parameter_counts(m);
     rows.push_back({{"name", m.name},
                     {"family", m.family},
