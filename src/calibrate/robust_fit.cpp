@@ -1,6 +1,7 @@
-// Levenberg-Marquardt on log parameters with a soft-L1 loss.
+// Levenberg-Marquardt on log parameters with a Cauchy loss.
 #include <Eigen/Dense>
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "meshwright/calibrate/kernel_fit.hpp"
@@ -8,14 +9,12 @@
 namespace meshwright {
 namespace {
 
-constexpr double scale = 0.07;       // residuals beyond it count linearly
+constexpr double scale = 0.07;       // residuals far beyond it hardly count
 constexpr double difference = 1e-3;  // step of numeric derivatives, on the logarithm
 constexpr int rounds = 60;
 
-/// 2 s^2 (sqrt(1 + (r/s)^2) - 1), summed.
-double loss(const Eigen::VectorXd& r) {
-  return (2 * scale * scale * ((1 + (r.array() / scale).square()).sqrt() - 1)).sum();
-}
+/// s^2 log(1 + (r/s)^2), summed.
+double loss(const Eigen::VectorXd& r) { return (scale * scale * (1 + (r.array() / scale).square()).log()).sum(); }
 
 struct Search {
   std::span<const FitParameter> parameters;
@@ -37,15 +36,10 @@ struct Search {
   }
 };
 
-}  // namespace
-
-std::vector<double> robust_fit(std::span<const FitParameter> parameters,
-                               const std::function<void(std::span<const double>, std::span<double>)>& residuals,
-                               std::size_t points) {
-  const auto size = static_cast<Eigen::Index>(parameters.size());
-  Search search{parameters, residuals, std::vector<double>(parameters.size())};
-  Eigen::VectorXd x(size);
-  for (Eigen::Index i = 0; i < size; ++i) x[i] = std::log(parameters[static_cast<std::size_t>(i)].start);
+/// Descends from `x`; returns the loss reached and leaves the place in `x`.
+double descend(Search& search, Eigen::VectorXd& x, std::size_t points) {
+  const auto& parameters = search.parameters;
+  const Eigen::Index size = x.size();
   Eigen::VectorXd r = search.at(x, points);
   double best = loss(r), damping = 1e-2;
   for (int round = 0; round < rounds && damping < 1e8; ++round) {
@@ -58,7 +52,7 @@ std::vector<double> robust_fit(std::span<const FitParameter> parameters,
       moved[i] += step;
       slope.col(i) = (search.at(moved, points) - r) / step;
     }
-    const Eigen::VectorXd weight = (1 + (r.array() / scale).square()).sqrt().inverse().matrix();
+    const Eigen::VectorXd weight = (1 + (r.array() / scale).square()).inverse().matrix();
     const Eigen::MatrixXd normal = slope.transpose() * weight.asDiagonal() * slope;
     const Eigen::VectorXd gradient = slope.transpose() * (weight.asDiagonal() * r);
     bool moved = false;
@@ -75,7 +69,32 @@ std::vector<double> robust_fit(std::span<const FitParameter> parameters,
       if (settled) round = rounds;
     }
   }
-  search.at(x, points);
+  return best;
+}
+
+/// Starts beside the given one, as shares of the way to a parameter's bounds: the loss has local minima where waves
+/// and tiles step.
+constexpr std::array starts = {0.0, 0.3, -0.3};
+
+}  // namespace
+
+std::vector<double> robust_fit(std::span<const FitParameter> parameters,
+                               const std::function<void(std::span<const double>, std::span<double>)>& residuals,
+                               std::size_t points) {
+  Search search{parameters, residuals, std::vector<double>(parameters.size())};
+  Eigen::VectorXd best;
+  double least = INFINITY;
+  for (const double share : starts) {
+    Eigen::VectorXd x(static_cast<Eigen::Index>(parameters.size()));
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      const FitParameter& p = parameters[i];
+      const double way = share > 0 ? std::log(p.most / p.start) : std::log(p.start / p.least);
+      x[static_cast<Eigen::Index>(i)] = std::log(p.start) + share * way;
+    }
+    const double reached = descend(search, x, points);
+    if (reached < least) least = reached, best = x;
+  }
+  search.at(best, points);
   return search.values;
 }
 

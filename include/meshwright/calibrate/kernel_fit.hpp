@@ -15,7 +15,8 @@ struct FitParameter {
   double start, least, most;
 };
 
-/// Parameters that minimise the sum of a soft-L1 loss of the residuals (scale 0.07: errors beyond 7 % count linearly).
+/// Parameters that minimise the sum of a Cauchy loss of the residuals (scale 0.07: errors far beyond 7 % hardly count,
+/// because a library's odd choice of tile for some shapes is no property of the device).
 /// Levenberg-Marquardt with numeric derivatives. `residuals` fills one log error a point and must be total.
 std::vector<double> robust_fit(std::span<const FitParameter> parameters,
                                const std::function<void(std::span<const double>, std::span<double>)>& residuals,
