@@ -1,0 +1,187 @@
+// Flags of Megatron-LM and of its DeepSpeed fork.
+#include <fmt/format.h>
+
+#include <array>
+
+#include "meshwright/parallel/constraints.hpp"
+#include "meshwright/parallel/stages.hpp"
+#include "parallel/launcher_dialects.hpp"
+
+namespace meshwright {
+namespace {
+
+template <class Value>
+void add(Flags& flags, std::string_view flag, const Value& value) {
+  flags.push_back(fmt::format("--{} {}", flag, value));
+}
+void add_if(Flags& flags, bool condition, std::string_view flag) {
+  if (condition) flags.push_back(fmt::format("--{}", flag));
+}
+
+void add_model(Flags& flags, const Job& job) {
+  const Transformer& m = job.model;
+  add(flags, "num-layers", m.layers);
+  add(flags, "hidden-size", m.hidden);
+  add(flags, "ffn-hidden-size", m.ffn_hidden);
+  add(flags, "num-attention-heads", m.heads);
+  const bool latent = m.attention == AttentionKind::latent;
+  if (!latent && m.kv_heads != m.heads) {
+    flags.emplace_back("--group-query-attention");
+    add(flags, "num-query-groups", m.kv_heads);
+  }
+  if (!latent && m.head_dim * m.heads != m.hidden) add(flags, "kv-channels", m.head_dim);
+  add(flags, "seq-length", job.seq_len);
+  add(flags, "max-position-embeddings", job.seq_len);
+  add_if(flags, m.gated_mlp, "swiglu");
+  if (!m.layer_norm_bias) add(flags, "normalization", "RMSNorm");
+  add_if(flags, !m.mlp_bias && !m.attention_output_bias, "disable-bias-linear");
+  add_if(flags, m.qkv_bias && !m.attention_output_bias, "add-qkv-bias");
+  add_if(flags, m.qk_norm, "qk-layernorm");
+  if (m.rotary) add(flags, "position-embedding-type", "rope");
+  add_if(flags, !m.tied_embeddings, "untie-embeddings-and-output-weights");
+}
+
+void add_latent(Flags& flags, const Transformer& m) {
+  if (m.attention != AttentionKind::latent) return;
+  flags.emplace_back("--multi-latent-attention");
+  if (m.latent.q_lora_rank > 0) add(flags, "q-lora-rank", m.latent.q_lora_rank);
+  add(flags, "kv-lora-rank", m.latent.kv_lora_rank);
+  add(flags, "qk-head-dim", m.latent.qk_nope_head_dim);
+  add(flags, "qk-pos-emb-head-dim", m.latent.qk_rope_head_dim);
+  add(flags, "v-head-dim", m.latent.v_head_dim);
+}
+
+void add_experts(Flags& flags, const Transformer& m, const Layout& layout) {
+  if (!m.is_moe()) return;
+  add(flags, "num-experts", m.experts);
+  add(flags, "moe-router-topk", m.top_k);
+  add(flags, "moe-ffn-hidden-size", m.moe_ffn_hidden);
+  if (m.shared_expert_ffn_hidden > 0) add(flags, "moe-shared-expert-intermediate-size", m.shared_expert_ffn_hidden);
+  if (m.dense_layers > 0) {
+    add(flags, "moe-layer-freq", fmt::format("'([0]*{}+[1]*{})'", m.dense_layers, m.layers - m.dense_layers));
+  } else if (m.moe_every > 1) {
+    add(flags, "moe-layer-freq", m.moe_every);
+  }
+  if (m.expert_groups > 1) {
+    add(flags, "moe-router-num-groups", m.expert_groups);
+    add(flags, "moe-router-group-topk", m.groups_per_token);
+  }
+  flags.emplace_back("--moe-grouped-gemm");
+  add(flags, "moe-token-dispatcher-type", "alltoall");
+  add(flags, "expert-model-parallel-size", layout.ep);
+  add(flags, "expert-tensor-parallel-size", expert_tensor_parallel(layout));
+  add_if(flags, layout.ep_comm_overlap, "overlap-moe-expert-parallel-comm");
+}
+
+/// "Et*7|t*8|t*7L": E embedding, t a layer, m an MTP module, L the loss; '|' ends a chunk.
+std::string stage_string(const Job& job, const Layout& layout) {
+  std::string text;
+  for (const Chunk& chunk : pipeline_chunks(job.model, job.framework, layout)) {
+    if (!text.empty()) text += '|';
+    if (chunk.embedding) text += 'E';
+    if (chunk.layers > 0) text += chunk.layers == 1 ? "t" : fmt::format("t*{}", chunk.layers);
+    if (chunk.head) text += std::string(static_cast<std::size_t>(job.model.mtp_layers), 'm') + 'L';
+  }
+  return text;
+}
+
+void add_pipeline(Flags& flags, const Job& job, const Layout& layout) {
+  add(flags, "pipeline-model-parallel-size", layout.pp);
+  if (layout.pp == 1) return;
+  const StageSplit split = resolved_split(layout.stage_split, job.model.layers, job.framework, layout.pp, layout.vp);
+  if (split == StageSplit::uneven || split == StageSplit::automatic) {
+    add(flags, "pipeline-model-parallel-layout", "'" + stage_string(job, layout) + "'");
+  } else {
+    if (layout.vp > 1) add(flags, "num-virtual-stages-per-pipeline-rank", layout.vp);
+    add_if(flags, split == StageSplit::embedding, "account-for-embedding-in-pipeline-split");
+    add_if(flags, split == StageSplit::embedding, "account-for-loss-in-pipeline-split");
+  }
+  add_if(flags, layout.vp > 1 && !layout.overlap_p2p, "no-overlap-p2p-communication");
+}
+
+void add_recompute(Flags& flags, const Layout& layout) {
+  if (layout.recompute == Recompute::none) return;
+  add(flags, "recompute-granularity", name(layout.recompute));
+  if (layout.recompute != Recompute::full) return;
+  add(flags, "recompute-method", "uniform");
+  add(flags, "recompute-num-layers", 1);
+}
+
+void add_data_parallel(Flags& flags, const Layout& layout) {
+  if (layout.zero_stage == 1) flags.emplace_back("--use-distributed-optimizer");
+  if (layout.zero_stage > 1) {
+    flags.emplace_back("--use-megatron-fsdp");
+    add(flags, "data-parallel-sharding-strategy", layout.zero_stage == 3 ? "optim_grads_params" : "optim_grads");
+  }
+  if (layout.hsdp_shard > 0) {
+    add(flags, "num-distributed-optimizer-instances", layout.dp * layout.cp / layout.hsdp_shard);
+  }
+  add_if(flags, layout.overlap_grad_reduce, "overlap-grad-reduce");
+  add_if(flags, layout.overlap_param_gather && layout.zero_stage > 0, "overlap-param-gather");
+  add_if(flags, layout.offload_optimizer, "optimizer-cpu-offload");
+}
+
+struct RecipeFlags {
+  std::string_view precision, flags;
+};
+constexpr std::array<RecipeFlags, 6> recipes = {{
+    {"fp8-ds", "--fp8-format hybrid --fp8-recipe delayed"},
+    {"fp8", "--fp8-format hybrid --fp8-recipe delayed"},
+    {"fp8-cs", "--fp8-format hybrid --fp8-recipe tensorwise"},
+    {"fp8-block", "--fp8-format e4m3 --fp8-recipe blockwise"},
+    {"mxfp8", "--fp8-format e4m3 --fp8-recipe mxfp8"},
+    {"nvfp4", "--fp4-format e2m1 --fp4-recipe nvfp4"},
+}};
+
+void add_precision(Flags& flags, const Precision& precision) {
+  if (precision.rest == DType::fp16) {
+    flags.emplace_back("--fp16");
+  } else if (precision.rest == DType::bf16) {
+    flags.emplace_back("--bf16");
+  }
+  for (const RecipeFlags& row : recipes) {
+    if (row.precision == precision.name && !row.flags.empty()) flags.emplace_back(row.flags);
+  }
+}
+
+}  // namespace
+
+Flags megatron_flags(const Job& job, const Layout& layout) {
+  Flags flags;
+  add_model(flags, job);
+  add_latent(flags, job.model);
+  if (job.model.mtp_layers > 0) add(flags, "mtp-num-layers", job.model.mtp_layers);
+  add(flags, "micro-batch-size", layout.micro_batch);
+  add(flags, "global-batch-size", job.global_batch);
+  add(flags, "tensor-model-parallel-size", layout.tp);
+  add_if(flags, layout.sequence_parallel && layout.tp > 1, "sequence-parallel");
+  add_pipeline(flags, job, layout);
+  add(flags, "context-parallel-size", layout.cp);
+  add_experts(flags, job.model, layout);
+  add_data_parallel(flags, layout);
+  add_if(flags, layout.tp_comm_overlap && layout.tp > 1, "tp-comm-overlap");
+  add_recompute(flags, layout);
+  add_precision(flags, job.precision);
+  return flags;
+}
+
+Flags megatron_deepspeed_flags(const Job& job, const Layout& layout) {
+  Flags flags;
+  add_model(flags, job);
+  add(flags, "micro-batch-size", layout.micro_batch);
+  add(flags, "global-batch-size", job.global_batch);
+  add(flags, "tensor-model-parallel-size", layout.tp);
+  add_if(flags, layout.sequence_parallel && layout.tp > 1, "sequence-parallel");
+  add(flags, "pipeline-model-parallel-size", layout.pp);
+  if (layout.cp > 1) add(flags, "ds-sequence-parallel-size", layout.cp);
+  flags.emplace_back("--deepspeed");
+  add(flags, "zero-stage", layout.zero_stage);
+  if (layout.recompute != Recompute::none) {
+    add_recompute(flags, layout);
+    flags.emplace_back("--deepspeed-activation-checkpointing");
+  }
+  add_precision(flags, job.precision);
+  return flags;
+}
+
+}  // namespace meshwright

@@ -1,0 +1,75 @@
+#include "meshwright/parallel/layout.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace meshwright {
+namespace {
+
+using testing::HasSubstr;
+
+Layout read(const std::string& json) { return read_layout(Reader::text(json, "layout.json")); }
+std::string refusal(const std::string& json) {
+  try {
+    read(json);
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "";
+}
+
+TEST(Layout, ReadsEveryFieldByItsName) {
+  const Layout l = read(
+      R"({"tp": 8, "cp": 2, "pp": 16, "vp": 4, "dp": 64, "ep": 8, "etp": 2, "micro_batch": 2, "zero_stage": 3,
+          "hsdp_shard": 32, "sequence_parallel": false, "recompute": "selective", "schedule": "zb-h1",
+          "stage_split": "embedding", "overlap_grad_reduce": false, "overlap_param_gather": false,
+          "tp_comm_overlap": true, "ep_comm_overlap": true, "overlap_p2p": false, "offload_optimizer": true})");
+  EXPECT_EQ(l, (Layout{.tp = 8,
+                       .cp = 2,
+                       .pp = 16,
+                       .vp = 4,
+                       .dp = 64,
+                       .ep = 8,
+                       .etp = 2,
+                       .micro_batch = 2,
+                       .zero_stage = 3,
+                       .hsdp_shard = 32,
+                       .sequence_parallel = false,
+                       .recompute = Recompute::selective,
+                       .schedule = PipelineSchedule::zero_bubble_h1,
+                       .stage_split = StageSplit::embedding,
+                       .overlap_grad_reduce = false,
+                       .overlap_param_gather = false,
+                       .tp_comm_overlap = true,
+                       .ep_comm_overlap = true,
+                       .overlap_p2p = false,
+                       .offload_optimizer = true}));
+  EXPECT_EQ(l.accelerators(), 8 * 2 * 16 * 64);
+  EXPECT_EQ(read("{}"), Layout{});
+}
+
+TEST(Layout, RefusesWhatItDoesNotKnow) {
+  EXPECT_THAT(refusal(R"({"tp": 0})"), HasSubstr("layout.json:/tp"));
+  EXPECT_THAT(refusal(R"({"tp": -4})"), HasSubstr("layout.json:/tp"));
+  EXPECT_THAT(refusal(R"({"tpp": 4})"), HasSubstr("tp"));
+  EXPECT_THAT(refusal(R"({"zero_stage": 4})"), HasSubstr("/zero_stage"));
+  EXPECT_THAT(refusal(R"({"recompute": "fulll"})"), HasSubstr("full"));
+  EXPECT_THAT(refusal(R"({"schedule": "1f1bb"})"), HasSubstr("1f1b"));
+}
+
+TEST(Layout, DescriptionLeavesOnesOut) {
+  EXPECT_EQ(describe_layout({.tp = 8, .pp = 16, .vp = 8, .dp = 128}), "tp8 pp16 vp8 dp128 mb1 z1");
+  EXPECT_EQ(describe_layout({.dp = 8, .micro_batch = 2, .zero_stage = 3, .recompute = Recompute::full}),
+            "dp8 mb2 z3 recompute-full");
+}
+
+TEST(Layout, DerivedDegrees) {
+  EXPECT_EQ(effective_schedule({.pp = 4, .vp = 2}), PipelineSchedule::interleaved);
+  EXPECT_EQ(effective_schedule({.pp = 4, .schedule = PipelineSchedule::interleaved}), PipelineSchedule::one_f_one_b);
+  EXPECT_EQ(expert_tensor_parallel({.tp = 4, .etp = 0}), 4);
+  EXPECT_EQ(expert_data_parallel({.tp = 2, .dp = 16, .ep = 8, .etp = 1}), 4);
+  EXPECT_EQ(micro_batches(256, {.dp = 8, .micro_batch = 2}), 16);
+}
+
+}  // namespace
+}  // namespace meshwright
