@@ -17,8 +17,8 @@ namespace {
 
 template <class Entry>
 std::vector<std::string> names_of(const std::vector<Entry>& entries) {
-  std::vector<std::string> names;
-  for (const Entry& entry : entries) names.push_back(entry.name);
+  std::vector<std::string> names(entries.size());
+  std::ranges::transform(entries, names.begin(), &Entry::name);
   for (const Entry& entry : entries) names.insert(names.end(), entry.aliases.begin(), entry.aliases.end());
   return names;
 }
@@ -92,7 +92,7 @@ void read_file_into(const Reader& file, Catalog& catalog, Origins& origins) {
 // Efficiency files speak of accelerators that other files bring: last.
 void read_files(std::vector<Reader> files, Catalog& catalog) {
   Origins origins;
-  std::ranges::stable_partition(files, [](const Reader& file) { return !file.has("devices"); });
+  std::stable_partition(files.begin(), files.end(), [](const Reader& file) { return !file.has("devices"); });
   for (const Reader& file : files) read_file_into(file, catalog, origins);
   attach_efficiency(catalog.accelerators, Reader::text(R"({"devices": []})", "hardware"));  // what none speaks of
   link_up(catalog, origins);
@@ -173,6 +173,7 @@ Catalog overlay(Catalog base, const std::filesystem::path& folder) {
   }
   std::ranges::sort(paths);
   std::vector<Reader> files;
+  files.reserve(paths.size());
   for (const auto& path : paths) files.push_back(Reader::file(path));
   unlink(base);
   read_files(std::move(files), base);

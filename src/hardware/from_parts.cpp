@@ -45,6 +45,52 @@ void set_nics(Node& node, const Node& usual, const Parts& parts, std::vector<std
   }
 }
 
+/// One spelling of a fabric: records and people say "IB NDR", "RoCEv2", "EFA v2", "Slingshot 11".
+std::string canonical_fabric(std::string_view text) {
+  struct Spelling {
+    std::string_view prefix, fabric;
+  };
+  static constexpr Spelling spellings[] = {{"infiniband", "infiniband"},
+                                           {"ib", "infiniband"},
+                                           {"roce", "roce"},
+                                           {"spectrumx", "roce"},
+                                           {"efa", "efa"},
+                                           {"srd", "efa"},
+                                           {"slingshot", "slingshot"},
+                                           {"omnipath", "omni-path"},
+                                           {"opa", "omni-path"},
+                                           {"gpudirecttcpxo", "tcpxo"},
+                                           {"gpudirecttcpx", "tcpx"},
+                                           {"tcpxo", "tcpxo"},
+                                           {"tcpx", "tcpx"},
+                                           {"ici", "ici"},
+                                           {"ethernet", "ethernet"},
+                                           {"eth", "ethernet"},
+                                           {"tcp", "ethernet"}};
+  const std::string key = folded_name(text);
+  for (const Spelling& s : spellings) {
+    if (key.starts_with(s.prefix)) return std::string(s.fabric);
+  }
+  return std::string(text);
+}
+
+/// The usual node of the accelerator; of the part that ranks see, where the stated node holds more than it could.
+const Node* usual_node_of(const Catalog& catalog, const Accelerator& device, int node_size, const std::string& fabric,
+                          std::vector<std::string>& assumptions, const std::string& where) {
+  const Node* usual = catalog.usual_node(device.name, fabric);
+  if (usual == nullptr) {
+    throw Error(where, fmt::format("no node of the catalogue carries {}; expected one that tells its scale-up domain "
+                                   "and NICs",
+                                   device.name));
+  }
+  if (device.rank_device.empty() || node_size <= usual->accelerators) return usual;
+  const Node* parts = catalog.usual_node(device.rank_device, fabric);
+  if (parts == nullptr) return usual;
+  assumptions.push_back(fmt::format("device: {}, because a node of {} {} is one of {}", device.rank_device, node_size,
+                                    device.name, device.rank_device));
+  return parts;
+}
+
 }  // namespace
 
 Cluster cluster_from_parts(const Catalog& catalog, std::string_view accelerator, int accelerators, int node_size,
@@ -53,20 +99,17 @@ Cluster cluster_from_parts(const Catalog& catalog, std::string_view accelerator,
   if (accelerators < 1) throw Error(where, fmt::format("expected at least 1 accelerator, found {}", accelerators));
   if (node_size < 0 || scale_up_domain < 0 || nics_per_node < 0)
     throw Error(where, "expected counts of at least 0, found a negative one");
-  const Accelerator& device = catalog.accelerator(accelerator, where);
-  const bool torus = device.scale_up_link.starts_with("ici-");
-  const Node* usual = catalog.usual_node(device.name, torus ? "" : fabric);
-  if (usual == nullptr)
-    throw Error(where, fmt::format("no node of the catalogue carries {}; expected one that tells its scale-up domain "
-                                   "and NICs",
-                                   device.name));
+  Cluster cluster;
+  const std::string wanted_fabric = canonical_fabric(fabric);
+  const Node* usual = usual_node_of(catalog, catalog.accelerator(accelerator, where), node_size, wanted_fabric,
+                                    cluster.assumptions, where);
+  const bool torus = usual->fabric == "ici";
   const Parts parts = {.accelerators = accelerators,
                        .node_size = node_size,
                        .scale_up_domain = scale_up_domain,
                        .nics = nics_per_node,
                        .nic_bandwidth = nic_bandwidth,
-                       .fabric = std::string(torus ? "" : fabric)};
-  Cluster cluster;
+                       .fabric = torus ? "" : wanted_fabric};
   cluster.node = *usual;
   Node& node = cluster.node;
   if (node_size > 0) {
@@ -81,7 +124,7 @@ Cluster cluster_from_parts(const Catalog& catalog, std::string_view accelerator,
   cluster.nodes = accelerators / node.accelerators;
   set_domain(node, *usual, parts);
   set_nics(node, *usual, parts, cluster.assumptions);
-  cluster.name = fmt::format("{} x {}", accelerators, device.name);
+  cluster.name = fmt::format("{} x {}", accelerators, node.accelerator);
   cluster.sources = node.sources;
   assume_usual_network(cluster);
   complete_cluster(catalog, cluster, where);

@@ -18,6 +18,7 @@ BytesPerSecond usual_scale_up(const Catalog& catalog, const Node& node, const Ac
 void link_accelerator(const Catalog& catalog, Accelerator& a, const std::string& where) {
   if (!a.scale_up_link.empty()) a.scale_up_link = catalog.link(a.scale_up_link, where + "/scale_up_link").name;
   if (!a.pcie.empty()) a.pcie = catalog.link(a.pcie, where + "/pcie").name;
+  if (!a.rank_device.empty()) a.rank_device = catalog.accelerator(a.rank_device, where + "/rank_device").name;
 }
 
 void link_node(const Catalog& catalog, Node& node, const std::string& where) {

@@ -162,6 +162,14 @@ Cluster make_cluster(const Catalog& catalog, std::string_view name_or_file, int 
     return cluster;
   }
   if (const Node* node = named_node(catalog, name_or_file)) return from_node(catalog, *node, nodes, accelerators);
+  for (const Accelerator& a : catalog.accelerators) {
+    const auto is_it = [&](const std::string& alias) { return folded_name(alias) == key; };
+    const Node* usual = catalog.usual_node(a.name);
+    if (usual == nullptr || !(is_it(a.name) || std::ranges::any_of(a.aliases, is_it))) continue;
+    Cluster cluster = from_node(catalog, *usual, nodes, accelerators);
+    cluster.assumptions.push_back(fmt::format("node: {}, the usual one of {}", usual->name, a.name));
+    return cluster;
+  }
   std::vector<std::string> valid;
   for (const Node& node : catalog.nodes) valid.push_back(node.name);
   for (const ReferenceCluster& reference : catalog.clusters) valid.push_back(reference.name);

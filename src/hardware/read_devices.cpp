@@ -39,7 +39,8 @@ Accelerator read_entry(const Reader& r, Accelerator a) {
                 "memory_bandwidth",
                 "prices",
                 "sources",
-                "scale_up_bandwidth"});
+                "scale_up_bandwidth",
+                "rank_device"});
   need(r, "name", a.name);
   take_texts(r, "aliases", a.aliases);
   take(r, "vendor", a.vendor);
@@ -57,6 +58,7 @@ Accelerator read_entry(const Reader& r, Accelerator a) {
   need(r, "memory_bandwidth", a.memory_bandwidth);
   take(r, "l2", a.l2);
   take(r, "tdp", a.tdp);
+  take(r, "rank_device", a.rank_device);
   take(r, "scale_up_link", a.scale_up_link);
   take(r, "scale_up_links", a.scale_up_links, 0, 1000);
   take(r, "scale_up_bandwidth", a.scale_up_bandwidth);

@@ -27,7 +27,14 @@ const std::vector<std::string>& routings() {
   return names;
 }
 
-std::string one_of(const Reader& r, std::string_view key, std::string fallback, const std::vector<std::string>& names) {
+const std::vector<std::string>& fabrics() {
+  static const std::vector<std::string> names = {"infiniband", "roce", "efa",   "slingshot", "omni-path",
+                                                 "ethernet",   "tcpx", "tcpxo", "ici",       "none"};
+  return names;
+}
+
+std::string one_of(const Reader& r, std::string_view key, const std::string& fallback,
+                   const std::vector<std::string>& names) {
   const auto member = r.find(key);
   return member ? names[member->one_of(names)] : fallback;
 }
@@ -73,7 +80,8 @@ Node read_entry(const Reader& r, Node n) {
   take(r, "nic", n.nic);
   take(r, "nic_bandwidth", n.nic_bandwidth);
   if (n.nics > 0 && n.nic.empty()) need(r, "nic_bandwidth", n.nic_bandwidth);
-  need(r, "fabric", n.fabric);
+  if (n.fabric.empty()) r.at("fabric");
+  n.fabric = one_of(r, "fabric", n.fabric, fabrics());
   take(r, "dcn_bandwidth", n.dcn_bandwidth);
   take(r, "pcie", n.pcie);
   take(r, "sockets", n.sockets, 1, 16);

@@ -72,6 +72,12 @@ TEST(MakeCluster, FromANodeName) {
   EXPECT_EQ(make_cluster(builtin_catalog(), "dgx-h100", 0, 16384).nodes, 2048) << "nodes follow from accelerators";
 }
 
+TEST(MakeCluster, FromAnAcceleratorName) {
+  const Cluster c = make_cluster(builtin_catalog(), "H100", 4);
+  EXPECT_EQ(c.node.name, "dgx-h100");
+  EXPECT_THAT(c.assumptions, testing::Contains(testing::HasSubstr("usual one of H100-SXM5-80GB")));
+}
+
 TEST(MakeCluster, APartOfOneNode) {
   const Cluster c = make_cluster(builtin_catalog(), "dgx-h100", 0, 4);
   EXPECT_EQ(c.nodes, 1);
@@ -182,6 +188,23 @@ TEST(ClusterFromParts, FillsTheUsualNetworkAndSaysSo) {
   const Cluster half = cluster_from_parts(catalog, "A100-SXM4-80GB", 8, 4, 4, 0, {}, "", "run");
   EXPECT_EQ(half.node.nics, 4) << "as many an accelerator as the usual node has";
   EXPECT_EQ(half.node.scale_up_domain, 4);
+}
+
+TEST(ClusterFromParts, CountsThePartsThatRanksSee) {
+  const Catalog& catalog = builtin_catalog();
+  const Cluster dies = cluster_from_parts(catalog, "MI250X", 64, 8, 8, 0, {}, "Slingshot 11", "run");
+  EXPECT_EQ(dies.accelerator.name, "MI250X-GCD");
+  EXPECT_EQ(dies.accelerator.peak(DType::bf16) * 2, catalog.accelerator("MI250X").peak(DType::bf16));
+  EXPECT_EQ(dies.node.fabric, "slingshot");
+  EXPECT_EQ(dies.node.nics, 4);
+  EXPECT_EQ(cluster_from_parts(catalog, "MI250X", 32, 4, 4, 0, {}, "", "run").accelerator.name, "MI250X");
+}
+
+TEST(ClusterFromParts, KnowsHowPeopleSpellFabrics) {
+  const char* rows[][2] = {{"IB NDR", "infiniband"}, {"RoCEv2", "roce"},           {"EFA v2", "efa"},
+                           {"OPA", "omni-path"},     {"GPUDirect-TCPXO", "tcpxo"}, {"InfiniBand", "infiniband"}};
+  for (const auto& row : rows)
+    EXPECT_EQ(cluster_from_parts(builtin_catalog(), "H100", 16, 8, 8, 8, 50_GBps, row[0], "run").node.fabric, row[1]);
 }
 
 TEST(ClusterFromParts, TrustsWhatIsStated) {

@@ -91,6 +91,7 @@ const BadInput bad_inputs[] = {
      "/nodes/0/scale_up_switch", "nvswitch3"},
     {"unknown kind of scale-up", R"({"nodes": [{"name": "dgx-h100", "scale_up": "swiched"}]})", "/nodes/0/scale_up",
      "switched"},
+    {"unknown fabric", R"({"nodes": [{"name": "dgx-h100", "fabric": "infinband"}]})", "/nodes/0/fabric", "infiniband"},
     {"new node that says little", R"({"nodes": [{"name": "box", "accelerator": "L40S"}]})", "/nodes/0", "accelerators"},
     {"joined by nothing",
      R"({"nodes": [{"name": "box", "accelerator": "L40S", "accelerators": 8, "scale_up": "switched", "nics": 0,

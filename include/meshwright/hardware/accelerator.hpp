@@ -27,6 +27,7 @@ struct Accelerator {
   BytesPerSecond memory_bandwidth{};  ///< data sheet
   Bytes l2{};
   Watts tdp{};
+  std::string rank_device;              ///< the part that a rank sees as its device, "MI250X-GCD"; "" = the whole
   std::string scale_up_link;            ///< link name in the catalogue, "nvlink4"; "" where it has none
   int scale_up_links = 0;               ///< links a device
   BytesPerSecond scale_up_bandwidth{};  ///< all links of one device, per direction

@@ -30,7 +30,8 @@ struct Catalog {
   std::vector<ReferenceCluster> clusters;
   std::vector<Medium> media;  ///< of overlays ({"media": [...]}); every cluster made from this catalogue carries them
 
-  /// Lookups by name, forgiving case and dashes; Error(where, ...) with the nearest spelling.
+  /// The entry of that name or alias, whatever its case, dashes and vendor ("NVIDIA H100 80GB HBM3"). Throws
+  /// Error(where, ...) with the nearest spelling where there is none.
   const Accelerator& accelerator(std::string_view name, const std::string& where = "hardware") const;
   const Link& link(std::string_view name, const std::string& where = "hardware") const;
   const Nic& nic(std::string_view name, const std::string& where = "hardware") const;
@@ -47,17 +48,23 @@ struct Catalog {
 
 /// The compiled-in catalogue, read once.
 const Catalog& builtin_catalog();
-/// `base` with the entries of every *.json in `folder` added or, where the name is the same, merged over field by
-/// field.
+/// `base` with what the *.json files of `folder` say, in the order of their names: entries are added or, where the name
+/// is the same, merged over field by field (lists replace, sources add). A file holds {"accelerators", "links", "nics",
+/// "switches", "nodes", "clusters"} as data/hardware/*.json does, or kernel efficiencies {"devices"}, or media of
+/// communication {"media"}. Throws Error with file and place for anything wrong, names that no entry has included.
 Catalog overlay(Catalog base, const std::filesystem::path& folder);
-/// builtin_catalog() with the overlays of `folder` (may be empty) and of MESHWRIGHT_HARDWARE.
+/// builtin_catalog() with the overlays of the folder that MESHWRIGHT_HARDWARE names, then of `folder` (either may be
+/// empty).
 Catalog load_catalog(const std::filesystem::path& folder = {});
 
-/// A cluster from the name of a reference cluster, the name of a node (with `nodes`; 0 = 1), or a cluster file
-/// (*.json). `accelerators` > 0 takes the first that many of it (whole nodes where more than one) and refuses more than
-/// it has, except for a node name, where the number of nodes follows from it.
+/// A cluster from the name of a reference cluster, of a node (with `nodes`; 0 = 1), of an accelerator (its usual node),
+/// or a cluster file (*.json). `accelerators` > 0 takes the first that many of it (whole nodes where more than one) and
+/// refuses more than it has, except for a node name, where the number of nodes follows from it.
 Cluster make_cluster(const Catalog& catalog, std::string_view name_or_file, int nodes = 0, int accelerators = 0);
-/// A cluster from a JSON object: {"node": "dgx-h100", "nodes": 2048, "network": {...}} or with "node" spelled out.
+/// A cluster from a JSON object {"name", "node", "nodes" or "accelerators", "network", "sources"}. "node" is a name, or
+/// an object: fields over the catalogue's node of that "name", else over the usual node of its "accelerator" (what it
+/// leaves out is listed among the assumptions). "network" is {"topology", "tiers", "oversubscription", "reach",
+/// "planes", "switch", "routing", "efficiency", "dcn_bandwidth"}; without it, the fabric's usual one.
 Cluster read_cluster(const Catalog& catalog, const Reader& reader);
 /// A cluster as a training record describes it: an accelerator name and what is known of node and NICs.
 /// Zero or empty = take the usual node of that accelerator, listed among the assumptions.
