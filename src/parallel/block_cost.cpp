@@ -23,7 +23,13 @@ Kernels gemm_kernels(const Operator& op, const Job& job) {
   const Precision& recipe = job.precision;
   const DType dtype = op.low_precision ? recipe.gemm : recipe.rest;
   const auto time = [&](double m, double n, double k) {
-    return gemm_time({.m = m, .n = n, .k = k, .groups = op.groups, .dtype = dtype}, device) /
+    return gemm_time({.m = m,
+                      .n = n,
+                      .k = k,
+                      .groups = op.groups,
+                      .dtype = dtype,
+                      .block_scaled = recipe.name == "fp8-block"},
+                     device) /
            job.framework.gemm_efficiency;
   };
   return {time(op.m, op.n, op.k), time(op.m, op.k, op.n), time(op.n, op.k, op.m)};

@@ -148,7 +148,7 @@ Step step_time(const StepConstants& c, const Entries& e, const Layout& l) noexce
     const double steady = l.vp > 1 && l.overlap_p2p ? 0 : 2.0 * l.vp * m;
     t.pipeline = (steady + 2.0 * (l.pp - 1)) * send;
     t.host += 2.0 * l.vp * m * c.pipeline_send_host;
-    t.bubble = pipeline_bubble(effective_schedule(l), l.pp, l.vp, own, others);
+    t.bubble = pipeline_bubble(effective_schedule(l), l.pp, l.vp, step.micro_batches, own, others);
     if (c.tied_embeddings && l.zero_stage < 3) {
       t.data_parallel += e.pipeline->send(Bytes::base(e.shard->embedding.parameters * c.reduce_bytes));
     }

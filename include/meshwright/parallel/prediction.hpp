@@ -2,6 +2,8 @@
 // What a prediction says: disjoint terms along the critical path, memory at the worst stage, and how far to trust them.
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "meshwright/core/breakdown.hpp"
@@ -96,6 +98,12 @@ std::optional<Violation> violation(const Job& job, const Layout& layout);
 /// Time and memory of a layout. Constraints of the framework are not checked: call violation() first. Never throws for
 /// a layout whose degrees multiply to job.accelerators.
 Prediction predict(const Job& job, const Layout& layout);
+class Tables;
+/// The same from tables of that job, which keep what the layout adds; equal bit for bit.
+Prediction predict(const Job& job, const Layout& layout, Tables& tables);
+/// The largest exposed communication of a step, and what would make it smaller.
+std::pair<std::string_view, Seconds> largest_communication(const StepTime& time);
+std::string_view communication_advice(std::string_view term);
 /// The whole explanation as a tree in seconds: the fields of StepTime with formulas, parameters and sources under them.
 Term explain(const Job& job, const Prediction& prediction);
 

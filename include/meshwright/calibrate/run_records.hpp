@@ -1,0 +1,37 @@
+#pragma once
+// A published training run as a record (JSON Lines): the job and layout that it describes and what was measured.
+#include <optional>
+#include <string>
+
+#include "meshwright/core/reader.hpp"
+#include "meshwright/hardware/catalog.hpp"
+#include "meshwright/parallel/job.hpp"
+
+namespace meshwright {
+
+/// What a run reported; nothing where it did not.
+struct MeasuredRun {
+  std::optional<Seconds> step_time;
+  std::optional<Bytes> peak_memory;
+  std::optional<double> mfu;
+};
+
+struct RunRecord {
+  std::string id, set, tier, task, framework, accelerator;
+  std::string state;                   ///< "wait", "slow-twin": a sick job, told from its twins alone; else ""
+  std::optional<std::string> skipped;  ///< why it is not predicted; then job and layout are not filled
+  Job job;                             ///< with every null that a rule resolved among its assumptions
+  Layout layout;
+  MeasuredRun measured;
+};
+
+/// True where the record is a training run ("model", "cluster", "layout" and "measured").
+bool is_run_record(const Reader& record);
+
+/// Reads a record. Unknown fields are resolved by written rules that look at the stack and its date, never at what was
+/// measured: see resolve_layout in src/calibrate/run_layout.cpp. What cannot be predicted is `skipped` with the reason:
+/// a model without published shape, a layout without degrees, adapters (LoRA), nothing measured. Throws Error for a
+/// record that is malformed.
+RunRecord read_run_record(const Reader& record, const Catalog& catalog);
+
+}  // namespace meshwright

@@ -1,0 +1,51 @@
+#pragma once
+// Predictions beside measured training runs: per record, per group, and beside the simplest model there is.
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "meshwright/calibrate/run_records.hpp"
+#include "meshwright/parallel/prediction.hpp"
+
+namespace meshwright {
+
+/// One record with its prediction.
+struct RunCheck {
+  std::string id, kind = "run";
+  std::string set, tier, task, framework, accelerator, precision, state;
+  std::string configuration;  ///< equal for records of one model, cluster, layout and stack: reruns and releases
+  MeasuredRun measured;
+  std::optional<Prediction> prediction;
+  std::optional<double> step_time_error;    ///< predicted / measured - 1
+  std::optional<double> peak_memory_error;  ///< predicted / measured - 1
+  std::optional<std::string> skipped;
+  /// Whether the record counts in headline figures: a pre-training step of a job that was not sick. Never the error.
+  bool counted = false;
+};
+
+/// Predicts a training record. What cannot be predicted comes back `skipped` with the reason.
+RunCheck check_run_record(const Reader& record, const Catalog& catalog);
+
+/// Errors of a group of records: of absolute relative errors, as fractions.
+struct ErrorFigures {
+  int count = 0;  ///< records with an error
+  int skipped = 0;
+  double mean = 0, median = 0, p90 = 0;
+  double bias = 0;      ///< mean of signed errors
+  double baseline = 0;  ///< mean error of the constant-rate model
+};
+
+/// The baseline: every device runs at one rate per number format, the median of its own measured runs here.
+/// (The records are at once its calibration and its test, so it is flattered.)
+std::vector<std::optional<double>> constant_rate_errors(std::span<const RunCheck> checks);
+
+/// Figures by group ("framework:nemo", "device:H100-SXM5-80GB", "set:dgxc", "tier:A", "all", ...), over step times.
+/// Sick jobs are left out, except in the groups named "... with sick jobs".
+std::map<std::string, ErrorFigures> figures_by_group(std::span<const RunCheck> checks);
+
+/// docs/accuracy.md: figures by group, the baseline beside them, and the records that are furthest off.
+std::string accuracy_markdown(std::span<const RunCheck> checks);
+
+}  // namespace meshwright

@@ -1,0 +1,11 @@
+#pragma once
+// What validation and fits of training runs share.
+#include "meshwright/calibrate/validate_runs.hpp"
+
+namespace meshwright {
+
+/// Equal for runs of one stack, device, model, sequence, batch, precision and layout.
+std::string configuration_of(const RunRecord& run);
+RunCheck check_run(const RunRecord& run);
+
+}  // namespace meshwright

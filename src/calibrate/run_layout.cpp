@@ -1,0 +1,127 @@
+#include "calibrate/run_layout.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "meshwright/parallel/constraints.hpp"
+
+namespace meshwright {
+namespace {
+
+/// What a stack does where a record does not say. A null is resolved by this row and by nothing else.
+struct Usual {
+  std::string_view framework;  ///< as records spell it
+  bool sequence_parallel;      ///< with tp > 1
+  bool tp_comm_overlap;        ///< with tp > 1 and sequence parallelism
+  bool overlap;                ///< gradient reduction and parameter gathers
+  int zero_stage;
+  Recompute recompute;
+};
+constexpr std::array<Usual, 16> usual_rows = {{
+    {"megatron-lm", true, false, true, 1, Recompute::none},
+    {"nemo", true, true, true, 1, Recompute::none},
+    {"megatron-bridge", true, true, true, 1, Recompute::none},
+    {"megatron-deepspeed", false, false, false, 0, Recompute::full},
+    {"deepspeed", false, false, true, 3, Recompute::full},
+    {"gpt-neox", false, false, false, 1, Recompute::full},
+    {"megascale", true, true, true, 1, Recompute::none},
+    {"nanotron", true, false, false, 0, Recompute::none},
+    {"torchtitan", true, false, true, 3, Recompute::selective},
+    {"llm-foundry", false, false, true, 3, Recompute::none},
+    {"fms-fsdp", false, false, true, 3, Recompute::none},
+    {"nemo-automodel", true, false, true, 3, Recompute::none},
+    {"maxtext", true, true, true, 3, Recompute::selective},
+    {"jax-pax", true, true, true, 3, Recompute::selective},
+    {"neuronx", true, false, true, 1, Recompute::selective},
+    {"other", true, false, true, 1, Recompute::none},
+}};
+
+const Usual& usual_of(std::string_view framework) {
+  const auto row =
+      std::find_if(usual_rows.begin(), usual_rows.end(), [&](const Usual& u) { return u.framework == framework; });
+  return row == usual_rows.end() ? usual_rows.back() : *row;
+}
+
+/// Reads members of "layout" and notes which were resolved by rule.
+struct Reading {
+  Reader layout;
+  std::vector<std::string>& assumptions;
+
+  int degree(std::string_view key, int fallback, int least = 1) const {
+    if (!layout.has(key)) note(key, std::to_string(fallback));
+    return layout.integer_or(key, fallback, least);
+  }
+  bool flag(std::string_view key, bool fallback) const {
+    if (!layout.has(key)) note(key, fallback ? "true" : "false");
+    return layout.boolean_or(key, fallback);
+  }
+  void note(std::string_view key, const std::string& value) const {
+    assumptions.push_back(std::string(key) + ": " + value + " (not recorded; the stack's default)");
+  }
+};
+
+Recompute recompute_of(const Reading& r, const Usual& usual) {
+  if (!r.layout.has("recompute")) r.note("recompute", std::string(name(usual.recompute)));
+  const std::string text = r.layout.string_or("recompute", std::string(name(usual.recompute)));
+  if (text == "full") return Recompute::full;
+  return text == "selective" || text == "custom" ? Recompute::selective : Recompute::none;
+}
+
+PipelineSchedule schedule_of(const std::string& text) {
+  if (text.find("dualpipe") != std::string::npos) return PipelineSchedule::dual_pipe;
+  if (text.find("zero-bubble") != std::string::npos) return PipelineSchedule::zero_bubble_h1;
+  if (text.find("gpipe") != std::string::npos) return PipelineSchedule::gpipe;
+  return PipelineSchedule::one_f_one_b;
+}
+
+int zero_stage_of(const Reading& r, const Usual& usual) {
+  if (r.layout.boolean_or("fsdp", false)) return 3;
+  return std::min(3, r.degree("zero_stage", usual.zero_stage, 0));
+}
+
+}  // namespace
+
+const Framework& framework_of_record(const std::string& framework_name, const std::string& date,
+                                     const std::string& where) {
+  // Flash attention entered Megatron at the end of 2022; before, attention was a chain of batched GEMM, softmax, GEMM.
+  const bool megatron = framework_name == "megatron-lm" || framework_name == "nemo";
+  if (megatron && !date.empty() && date < "2023") return framework("bignlp", where);
+  return framework(framework_name, where);
+}
+
+void resolve_layout(const Reader& record, RunRecord& run) {
+  const Reading r{record.at("layout"), run.job.assumptions};
+  const Usual& usual = usual_of(run.framework);
+  Layout& l = run.layout;
+  if (!r.layout.has("tp") && !r.layout.has("pp") && !r.layout.boolean_or("fsdp", false)) {
+    run.skipped = "layout not published: no parallel degrees";
+    return;
+  }
+  l.tp = r.degree("tp", 1), l.pp = r.degree("pp", 1), l.cp = r.degree("cp", 1), l.ep = r.degree("ep", 1);
+  l.vp = l.pp > 1 ? r.degree("vp", 1) : 1;
+  l.dp = std::max(1, run.job.accelerators / (l.tp * l.pp * l.cp));
+  if (l.accelerators() != run.job.accelerators) {
+    run.skipped = "layout inconsistent: tp * cp * pp does not divide the number of accelerators";
+    return;
+  }
+  l.etp = r.layout.integer_or("etp", l.ep * l.tp > l.tp * l.cp * l.dp || run.framework != "nemo" ? 1 : 0);
+  l.micro_batch = r.degree("micro_batch", 1);
+  run.job.global_batch = r.degree("global_batch", l.dp * l.micro_batch);
+  // A source that gives sequences a step that replicas don't divide ran fewer in some of them; the mean counts.
+  l.micro_batch = std::min(l.micro_batch, std::max(1, run.job.global_batch / l.dp));
+  l.zero_stage = zero_stage_of(r, usual);
+  const int shard = r.layout.integer_or("hsdp_shard_size", 0);
+  l.hsdp_shard = l.zero_stage == 3 && shard > 1 && shard < l.dp * l.cp && (l.dp * l.cp) % shard == 0 ? shard : 0;
+  l.sequence_parallel = l.tp > 1 && r.flag("sequence_parallel", usual.sequence_parallel);
+  l.recompute = recompute_of(r, usual);
+  l.schedule = schedule_of(r.layout.string_or("schedule", ""));
+  l.overlap_grad_reduce = r.flag("overlap_grad_reduce", usual.overlap);
+  l.overlap_param_gather = r.flag("overlap_param_gather", usual.overlap);
+  l.tp_comm_overlap = l.tp > 1 && r.flag("tp_comm_overlap", usual.tp_comm_overlap && l.sequence_parallel);
+  const auto extra = record.find("extra");
+  l.ep_comm_overlap = l.ep > 1 && extra && extra->boolean_or("moe_a2a_overlap", false);
+  run.job.precision = precision(r.layout.string_or("precision", "bf16"), r.layout.where() + "/precision");
+  l.stage_split = usual_stage_split(run.job.model.layers, run.job.framework, l.pp, l.vp);
+}
+
+}  // namespace meshwright

@@ -1,0 +1,68 @@
+// The model of a training record: sizes of one layer as SCHEMA says, the rest by what its fields imply.
+#include "calibrate/run_layout.hpp"
+
+namespace meshwright {
+namespace {
+
+void read_latent(const Reader& model, Transformer& t) {
+  const auto mla = model.find("mla");
+  if (!mla) return;
+  t.attention = AttentionKind::latent;
+  t.latent = {.q_lora_rank = mla->integer_or("q_lora_rank", 0),
+              .kv_lora_rank = mla->integer_or("kv_lora_rank", 0),
+              .qk_nope_head_dim = mla->integer_or("qk_nope_head_dim", 0),
+              .qk_rope_head_dim = mla->integer_or("qk_rope_head_dim", 0),
+              .v_head_dim = mla->integer_or("v_head_dim", 0)};
+}
+
+void read_experts(const Reader& model, Transformer& t) {
+  t.experts = model.integer_or("experts", 0);
+  if (t.experts == 0) return;
+  t.top_k = model.integer_or("top_k", 1);
+  t.moe_ffn_hidden = model.integer_or("moe_ffn_hidden", t.ffn_hidden);
+  t.shared_expert_ffn_hidden = model.integer_or("shared_expert_ffn_hidden", 0);
+  t.dense_layers = model.integer_or("dense_layers", 0);
+  if (t.ffn_hidden == 0) t.ffn_hidden = t.moe_ffn_hidden;
+}
+
+}  // namespace
+
+std::optional<Transformer> model_of_record(const Reader& model, std::string& why_not) {
+  if (const auto hybrid = model.find("hybrid")) {
+    why_not = "model is not a plain transformer: " + (hybrid->is_string() ? hybrid->string() : "hybrid");
+    return std::nullopt;
+  }
+  for (const char* key : {"layers", "hidden", "heads", "vocab"}) {
+    if (!model.has(key)) {
+      why_not = std::string("model shape not published: no ") + key;
+      return std::nullopt;
+    }
+  }
+  Transformer t;
+  t.name = model.string_or("name", "");
+  t.layers = model.integer_or("layers", 1, 1);
+  t.hidden = model.integer_or("hidden", 1, 1);
+  t.heads = model.integer_or("heads", 1, 1);
+  t.kv_heads = model.integer_or("kv_heads", t.heads, 1);
+  t.head_dim = model.integer_or("head_dim", t.hidden / t.heads, 1);
+  t.vocab = model.integer_or("vocab", 1, 1);
+  t.gated_mlp = model.boolean_or("gated_mlp", true);
+  t.ffn_hidden = model.integer_or("ffn_hidden", 0);
+  t.tied_embeddings = model.boolean_or("tied_embeddings", !t.gated_mlp);
+  t.attention = t.kv_heads == t.heads ? AttentionKind::multi_head : AttentionKind::grouped_query;
+  t.mtp_layers = model.integer_or("mtp_layers", 0);
+  if (!t.gated_mlp) t.layer_norm_bias = t.mlp_bias = t.qkv_bias = t.attention_output_bias = true;
+  read_latent(model, t);
+  read_experts(model, t);
+  if (t.ffn_hidden == 0) t.ffn_hidden = 4 * t.hidden;
+  t.sliding_window = model.integer_or("sliding_window", 0);
+  const int window_layers = model.integer_or("swa_layers", 0);
+  if (t.sliding_window > 0 && window_layers > 0 && window_layers < t.layers) {
+    t.full_attention_every = t.layers / (t.layers - window_layers);
+  }
+  t.published_params = model.number_or("params_total_b", 0) * 1e9;
+  check(t, model.where());
+  return t;
+}
+
+}  // namespace meshwright

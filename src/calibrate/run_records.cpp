@@ -1,0 +1,101 @@
+#include "meshwright/calibrate/run_records.hpp"
+
+#include "calibrate/run_layout.hpp"
+
+namespace meshwright {
+namespace {
+
+/// FLOPs convention of a source's own TFLOP/s or MFU.
+FlopsConvention convention_of(const std::string& text) {
+  const auto says = [&](std::string_view part) { return text.find(part) != std::string::npos; };
+  if (says("no causal halving") || says("non-causal") || says("12*L") || says("12Lhs") || says("12hL")) {
+    return FlopsConvention::full_attention;
+  }
+  return FlopsConvention::causal;
+}
+
+/// Step time: as measured, else from tokens, else from FLOP/s or MFU under the source's convention.
+std::optional<Seconds> step_time_of(const Reader& measured, const RunRecord& run) {
+  if (const auto time = measured.find("step_time_s")) return Seconds::base(time->number());
+  const double tokens = static_cast<double>(run.job.global_batch) * run.job.seq_len;
+  const double devices = run.job.accelerators;
+  if (const auto rate = measured.find("tokens_per_s_per_gpu"))
+    return Seconds::base(tokens / (rate->number() * devices));
+  const std::string convention = measured.string_or("flops_convention", "");
+  const auto step = [&](FlopsConvention c, double flops_per_s) {
+    return Seconds::base(tokens * flops_per_token(run.job.model, run.job.seq_len, c) / (flops_per_s * devices));
+  };
+  if (const auto rate = measured.find("model_tflops_per_gpu"))
+    return step(convention_of(convention), 1e12 * rate->number());
+  if (const auto rate = measured.find("hardware_tflops_per_gpu")) {
+    return step(FlopsConvention::hardware_full_recompute, 1e12 * rate->number());
+  }
+  if (const auto mfu = measured.find("mfu")) {
+    const DType base = convention.find("BF16 peak") != std::string::npos ? DType::bf16 : run.job.precision.gemm;
+    return step(convention_of(convention), mfu->number() * run.job.cluster.accelerator.peak(base).value());
+  }
+  return std::nullopt;
+}
+
+void read_measured(const Reader& record, RunRecord& run) {
+  const Reader measured = record.at("measured");
+  run.measured.step_time = step_time_of(measured, run);
+  if (const auto peak = measured.find("peak_mem_gib")) {
+    run.measured.peak_memory = Bytes::base(peak->number() * 1073741824.0);
+  }
+  if (const auto mfu = measured.find("mfu")) run.measured.mfu = mfu->number();
+  if (!run.measured.step_time) run.skipped = "nothing measured that a step time follows from";
+}
+
+void read_job_of_record(const Reader& record, const Catalog& catalog, RunRecord& run) {
+  std::string why;
+  const auto model = model_of_record(record.at("model"), why);
+  if (!model) {
+    run.skipped = why;
+    return;
+  }
+  run.job.model = *model;
+  const Reader cluster = record.at("cluster");
+  if (!cluster.has("count")) {
+    run.skipped = "number of accelerators not published";
+    return;
+  }
+  run.job.accelerators = cluster.integer_or("count", 1, 1);
+  run.job.seq_len = record.at("seq_len").integer(1);
+  run.job.cluster =
+      cluster_from_parts(catalog, run.accelerator, run.job.accelerators, cluster.integer_or("node_size", 0),
+                         cluster.integer_or("scale_up_domain", 0), cluster.integer_or("nics_per_node", 0),
+                         BytesPerSecond::base(cluster.number_or("nic_gbps", 0) * 1e9 / 8),
+                         cluster.string_or("fabric", ""), cluster.where());
+  run.job.assumptions = run.job.cluster.assumptions;
+  run.job.framework = framework_of_record(run.framework, record.at("source").string_or("date", ""),
+                                          record.at("layout").where() + "/framework");
+  resolve_layout(record, run);
+}
+
+}  // namespace
+
+bool is_run_record(const Reader& record) {
+  return record.is_object() && record.has("model") && record.has("cluster") && record.has("layout") &&
+         record.has("measured");
+}
+
+RunRecord read_run_record(const Reader& record, const Catalog& catalog) {
+  RunRecord run;
+  run.id = record.at("id").string();
+  run.set = record.string_or("set", "");
+  run.tier = record.string_or("tier", "");
+  run.task = record.string_or("task", "pretrain");
+  run.framework = record.at("layout").string_or("framework", "other");
+  run.accelerator = record.at("cluster").at("accelerator").string();
+  if (const auto extra = record.find("extra")) run.state = extra->string_or("state", "");
+  if (run.task == "lora") {
+    run.skipped = "adapter training (LoRA): frozen weights have no gradients; not a pre-training step";
+    return run;
+  }
+  read_job_of_record(record, catalog, run);
+  if (!run.skipped) read_measured(record, run);
+  return run;
+}
+
+}  // namespace meshwright

@@ -1,0 +1,143 @@
+#include "meshwright/calibrate/validate_runs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "calibrate/run_groups.hpp"
+
+namespace meshwright {
+
+std::string configuration_of(const RunRecord& run) {
+  return fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}", run.framework, run.accelerator, run.job.model.name,
+                     run.job.model.layers, run.job.model.hidden, run.job.seq_len, run.job.global_batch,
+                     run.job.accelerators, run.job.precision.name, describe_layout(run.layout),
+                     name(run.layout.recompute));
+}
+
+RunCheck check_run(const RunRecord& run) {
+  RunCheck check;
+  check.id = run.id, check.set = run.set, check.tier = run.tier, check.task = run.task, check.state = run.state;
+  check.framework = run.framework, check.accelerator = run.accelerator;
+  check.skipped = run.skipped;
+  check.measured = run.measured;
+  if (run.skipped) return check;
+  check.precision = run.job.precision.name;
+  check.configuration = configuration_of(run);
+  check.prediction = predict(run.job, run.layout);
+  check.step_time_error = check.prediction->step_time / *run.measured.step_time - 1;
+  if (run.measured.peak_memory)
+    check.peak_memory_error = check.prediction->memory.reserved / *run.measured.peak_memory - 1;
+  check.counted = run.task == "pretrain" && run.state.empty();
+  return check;
+}
+
+RunCheck check_run_record(const Reader& record, const Catalog& catalog) {
+  return check_run(read_run_record(record, catalog));
+}
+
+namespace {
+
+double quantile(std::vector<double> values, double q) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  const double at = q * static_cast<double>(values.size() - 1);
+  const auto low = static_cast<std::size_t>(at);
+  const std::size_t high = std::min(low + 1, values.size() - 1);
+  return values[low] + (at - static_cast<double>(low)) * (values[high] - values[low]);
+}
+
+struct Errors {
+  std::vector<double> absolute, baseline;
+  double sum = 0;
+  int skipped = 0;
+
+  ErrorFigures figures() const {
+    const auto mean = [](const std::vector<double>& v) {
+      return v.empty() ? 0 : std::accumulate(v.begin(), v.end(), 0.0) / static_cast<double>(v.size());
+    };
+    const auto count = static_cast<int>(absolute.size());
+    return {.count = count,
+            .skipped = skipped,
+            .mean = mean(absolute),
+            .median = quantile(absolute, 0.5),
+            .p90 = quantile(absolute, 0.9),
+            .bias = count > 0 ? sum / count : 0,
+            .baseline = mean(baseline)};
+  }
+};
+
+bool megatron_family(const RunCheck& c) {
+  return c.framework == "megatron-lm" || c.framework == "nemo" || c.framework == "megatron-bridge" ||
+         c.framework == "megatron-deepspeed";
+}
+
+std::vector<std::string> groups_of(const RunCheck& c) {
+  std::vector<std::string> groups = {"all", "framework:" + c.framework, "device:" + c.accelerator, "set:" + c.set,
+                                     "tier:" + c.tier};
+  if (!c.precision.empty()) groups.push_back("precision:" + c.precision);
+  const bool device = c.accelerator.starts_with("A100") || c.accelerator.starts_with("H100");
+  if (c.tier == "A" && device && megatron_family(c)) {
+    groups.push_back("headline: tier A pre-training, A100 and H100, Megatron family");
+    if (c.set != "vtrain-single") groups.push_back("headline without vtrain-single");
+  }
+  return groups;
+}
+
+}  // namespace
+
+std::vector<std::optional<double>> constant_rate_errors(std::span<const RunCheck> checks) {
+  std::map<std::string, std::vector<double>> rates;
+  const auto key = [](const RunCheck& c) { return c.accelerator + " " + c.precision; };
+  const auto per_device = [&](const RunCheck& c) {
+    const Layout& l = c.prediction->layout;
+    return c.prediction->model_flops / (c.measured.step_time->value() * l.accelerators());
+  };
+  for (const RunCheck& c : checks) {
+    if (c.counted && c.step_time_error) rates[key(c)].push_back(per_device(c));
+  }
+  std::map<std::string, double> medians;
+  for (const auto& [name, values] : rates) medians[name] = quantile(values, 0.5);
+  std::vector<std::optional<double>> errors(checks.size());
+  for (std::size_t i = 0; i < checks.size(); ++i) {
+    if (checks[i].step_time_error && medians.contains(key(checks[i]))) {
+      errors[i] = per_device(checks[i]) / medians[key(checks[i])] - 1;
+    }
+  }
+  return errors;
+}
+
+std::map<std::string, ErrorFigures> figures_by_group(std::span<const RunCheck> checks) {
+  const auto baseline = constant_rate_errors(checks);
+  std::map<std::string, Errors> groups;
+  for (std::size_t i = 0; i < checks.size(); ++i) {
+    const RunCheck& c = checks[i];
+    const auto put = [&](const std::string& group) {
+      Errors& e = groups[group];
+      if (!c.step_time_error) {
+        ++e.skipped;
+        return;
+      }
+      e.absolute.push_back(std::abs(*c.step_time_error));
+      e.sum += *c.step_time_error;
+      if (baseline[i]) e.baseline.push_back(std::abs(*baseline[i]));
+    };
+    if (c.task != "pretrain" && !c.skipped) {
+      put("task:" + c.task);
+      continue;
+    }
+    for (const std::string& group : groups_of(c)) {
+      if (c.state.empty()) put(group);
+      if (!c.state.empty() || c.set == "ultrascale" || c.set == "vtrain-multi") {
+        if (group.starts_with("set:")) put(group + " with sick jobs");
+      }
+    }
+  }
+  std::map<std::string, ErrorFigures> figures;
+  for (const auto& [name, errors] : groups) figures[name] = errors.figures();
+  return figures;
+}
+
+}  // namespace meshwright

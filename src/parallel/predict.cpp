@@ -1,0 +1,103 @@
+#include <algorithm>
+#include <cmath>
+
+#include "meshwright/core/units.hpp"
+#include "meshwright/parallel/constraints.hpp"
+#include "meshwright/parallel/memory.hpp"
+#include "meshwright/parallel/prediction.hpp"
+#include "meshwright/parallel/step.hpp"
+#include "parallel/band.hpp"
+
+#include <fmt/format.h>
+
+namespace meshwright {
+namespace {
+
+/// Dense peak that MFU is against: of the GEMM format, or of bf16 where the device lacks it.
+FlopsPerSecond mfu_peak(const Job& job) {
+  const FlopsPerSecond peak = job.cluster.accelerator.peak(job.precision.gemm);
+  return peak.value() > 0 ? peak : job.cluster.accelerator.peak(DType::bf16);
+}
+
+/// Hardware over model FLOPs: what recompute does again, in forward passes of the blocks (full) or of the attention
+/// core (selective).
+double repeated_work(const Job& job, Recompute recompute) {
+  if (recompute == Recompute::none) return 1;
+  const Transformer& m = job.model;
+  const double all = flops_per_token(m, job.seq_len, FlopsConvention::causal);
+  if (recompute == Recompute::full) return 1 + (all - 6.0 * m.vocab * m.hidden) / (3 * all);
+  const double attention = flops_per_token(m, job.seq_len, FlopsConvention::full_attention) - all;
+  return 1 + attention / (3 * all);
+}
+
+void add_warnings(Prediction& p, const Job& job) {
+  if (p.comm_share > 0.2) {
+    const auto [name, time] = largest_communication(p.time);
+    p.warnings.push_back(fmt::format("communication is {:.0f} % of the step, most of it {} ({}): {}",
+                                     100 * p.comm_share, name, format(time), communication_advice(name)));
+  }
+  if (p.fit == Fit::borderline) p.warnings.push_back("device memory is borderline: fragmentation may decide");
+  if (p.fit == Fit::does_not_fit) p.warnings.push_back("device memory: does not fit");
+  const GemmEfficiency& gemm = job.cluster.accelerator.efficiency.of(job.precision.gemm);
+  if (gemm.evidence == Evidence::extrapolated || gemm.evidence == Evidence::data_sheet) {
+    p.warnings.push_back(fmt::format("{} in {} was not measured: its GEMM efficiency is {}",
+                                     job.cluster.accelerator.name, job.precision.name,
+                                     gemm.evidence == Evidence::data_sheet ? "assumed" : "carried over from kin"));
+  }
+}
+
+}  // namespace
+
+std::pair<std::string_view, Seconds> largest_communication(const StepTime& t) {
+  const std::pair<std::string_view, Seconds> parts[] = {{"tensor_parallel", t.tensor_parallel},
+                                                        {"context_parallel", t.context_parallel},
+                                                        {"expert_parallel", t.expert_parallel},
+                                                        {"pipeline", t.pipeline},
+                                                        {"data_parallel", t.data_parallel}};
+  return *std::max_element(std::begin(parts), std::end(parts),
+                           [](const auto& a, const auto& b) { return a.second < b.second; });
+}
+
+std::string_view communication_advice(std::string_view term) {
+  if (term == "tensor_parallel")
+    return "a smaller tp inside the scale-up domain, or communication overlap in the GEMMs, helps";
+  if (term == "context_parallel") return "a smaller cp, or longer sequences per rank, helps";
+  if (term == "expert_parallel") return "ep inside the scale-up domain, or overlap with another micro-batch, helps";
+  if (term == "pipeline") return "fewer stages, or overlapped sends, help";
+  return "more micro-batches per step, overlap, or a lower ZeRO stage help";
+}
+
+std::optional<Violation> violation(const Job& job, const Layout& layout) {
+  if (auto refused = constraint(job, layout)) return refused;
+  return memory_violation(job, layout);
+}
+
+Prediction predict(const Job& job, const Layout& layout) {
+  Tables tables(job);
+  return predict(job, layout, tables);
+}
+
+Prediction predict(const Job& job, const Layout& layout, Tables& tables) {
+  const Step step = step_time(tables.constants(), tables.entries(layout), layout);
+  Prediction p;
+  p.layout = layout, p.time = step.time, p.hidden = step.hidden;
+  p.step_time = total(step.time);
+  p.memory = memory(job, layout);
+  p.fit = fit(job, p.memory);
+  const double tokens = static_cast<double>(job.global_batch) * job.seq_len;
+  p.model_flops = tokens * flops_per_token(job.model, job.seq_len, FlopsConvention::causal);
+  const double device_seconds = p.step_time.value() * job.accelerators;
+  p.tokens_per_s_per_gpu = tokens / device_seconds;
+  p.mfu = p.model_flops / (device_seconds * mfu_peak(job).value());
+  p.hfu = p.mfu * repeated_work(job, layout.recompute);
+  p.comm_share = communication(p.time) / p.step_time;
+  p.evidence = evidence_of(job);
+  const Band band = band_of(job, layout, p.evidence);
+  p.p10 = p.step_time * band.low;
+  p.p90 = p.step_time * band.high;
+  p.assumptions = job.assumptions;
+  add_warnings(p, job);
+  return p;
+}
+
+}  // namespace meshwright
