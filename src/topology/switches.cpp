@@ -13,7 +13,8 @@ struct Usual {
   int radix;
   std::string_view name;
 };
-// Vendors' data sheets: SB7800, QM8700, QM9700, Q3400; 25.6 Tb/s and 51.2 Tb/s Ethernet; Rosetta; Omni-Path 100.
+// For clusters described without a switch. Vendors' data sheets: SB7800, QM8700, QM9700, Q3400; 25.6 Tb/s and 51.2 Tb/s
+// Ethernet; Rosetta; Omni-Path 100.
 constexpr std::array<Usual, 10> usual = {{
     {"infiniband", 100, 36, "SB7800"},
     {"infiniband", 200, 40, "QM8700"},
@@ -32,6 +33,10 @@ constexpr std::array<Usual, 10> usual = {{
 SwitchShape switch_shape(const Cluster& cluster) {
   const int ports = cluster.network.topology == "dual-plane" ? std::max(1, cluster.network.planes) : 1;
   const BytesPerSecond port = cluster.node.nic_bandwidth / ports;
+  if (cluster.fabric_switch.radix > 0) {
+    const Switch chosen = split_to(cluster.fabric_switch, port);
+    return {chosen.radix, port, chosen.name};
+  }
   for (const Usual& row : usual)
     if ((row.fabric.empty() || cluster.node.fabric == row.fabric) && port.value() * 8 <= row.gigabits * 1e9 * 1.001)
       return {row.radix, port, std::string(row.name)};

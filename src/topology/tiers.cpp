@@ -140,8 +140,9 @@ BytesPerSecond pcie_bandwidth(std::string_view pcie, int lanes) {
 
 BytesPerSecond nic_bandwidth_per_rank(const Node& node) {
   if (node.nics <= 0 || node.nic_bandwidth.value() <= 0) {
-    // No training NICs: what is left is the host's Ethernet, taken as 100 Gb/s.
-    return BytesPerSecond::base(12.5e9 / std::max(1, node.accelerators));
+    // No training NICs: what is left is the data-centre network, or the host's Ethernet, taken as 100 Gb/s.
+    const double host = node.dcn_bandwidth.value() > 0 ? node.dcn_bandwidth.value() : 12.5e9;
+    return BytesPerSecond::base(host / std::max(1, node.accelerators));
   }
   const BytesPerSecond share = node.nic_bandwidth * (static_cast<double>(node.nics) / std::max(1, node.accelerators));
   const BytesPerSecond slot = pcie_bandwidth(node.pcie);
@@ -170,7 +171,9 @@ TierPlan plan_tiers(const Cluster& cluster) {
   else if (spread.endpoints > reach.most[0])
     tiers = 2;
 
-  const BytesPerSecond nic = nic_bandwidth_per_rank(cluster.node);
+  BytesPerSecond nic = nic_bandwidth_per_rank(cluster.node);
+  if (cluster.node.nics <= 0 && network.dcn_bandwidth > 0)
+    nic = BytesPerSecond::base(network.dcn_bandwidth / std::max(1, cluster.node.accelerators));
   const double routed =
       network.efficiency > 0 ? network.efficiency : routing_efficiency(cluster.node.fabric, network.routing);
   const double leaf_factor = network.efficiency > 0 ? network.efficiency : 1;
@@ -181,6 +184,9 @@ TierPlan plan_tiers(const Cluster& cluster) {
     long long below = all;
     if (t + 1 < tiers && t == 0) below = as_accelerators(reach.leaf, spread.accelerators_per_endpoint, cluster.node);
     if (t + 1 < tiers && t == 1) below = as_accelerators(reach.pod, spread.pod_accelerators_per_endpoint, cluster.node);
+    const auto index = static_cast<std::size_t>(t);
+    if (t + 1 < tiers && index < network.reach.size() && network.reach[index] > 0)
+      below = as_accelerators(network.reach[index], 1, cluster.node);
     if (t > 0) over *= oversubscription_at(network, static_cast<std::size_t>(t - 1));
     plan.tiers.push_back({names[static_cast<std::size_t>(t)], std::min(below, all), 2 * t + 1, over,
                           nic * (t == 0 ? leaf_factor : routed) / std::max(1.0, over)});
