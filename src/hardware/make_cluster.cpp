@@ -19,7 +19,7 @@ Usual usual_design(const Node& node) {
   if (node.nics == 0 && node.scale_up == ScaleUpKind::torus_3d) return {"torus-3d", "static"};
   if (node.fabric == "efa") return {"fat-tree", "spray"};
   if (node.fabric == "roce" || node.fabric == "ethernet") return {"rail-optimised", "ecmp"};
-  if (node.fabric == "slingshot") return {"dragonfly+", "adaptive"};
+  if (node.fabric == "slingshot") return {"dragonfly", "adaptive"};
   if (node.fabric == "omni-path" || node.fabric.starts_with("tcpx")) return {"fat-tree", "static"};
   return {"rail-optimised", "adaptive"};
 }
@@ -135,12 +135,13 @@ void complete_cluster(const Catalog& catalog, Cluster& cluster, const std::strin
     cluster.scale_up_switch = catalog.switch_named(cluster.node.scale_up_switch, where);
   cluster.node.scale_up_domain = std::min(cluster.node.scale_up_domain, cluster.accelerators());
   if (cluster.network.dcn_bandwidth == 0) cluster.network.dcn_bandwidth = cluster.node.dcn_bandwidth.value();
-  if (cluster.node.nics == 0) return;
+  const bool named = !cluster.network.switch_name.empty();
+  if (named) cluster.fabric_switch = catalog.switch_named(cluster.network.switch_name, where);
+  if (cluster.node.nics == 0) return;  // a torus: optical switches keep their ports as they are
   const int ports = cluster.network.topology == "dual-plane" ? std::max(1, cluster.network.planes) : 1;
   const BytesPerSecond port = cluster.node.nic_bandwidth / ports;
-  cluster.fabric_switch = cluster.network.switch_name.empty()
-                              ? catalog.usual_switch(cluster.node.fabric, port)
-                              : split_to(catalog.switch_named(cluster.network.switch_name, where), port);
+  cluster.fabric_switch =
+      named ? split_to(cluster.fabric_switch, port) : catalog.usual_switch(cluster.node.fabric, port);
 }
 
 Cluster make_cluster(const Catalog& catalog, std::string_view name_or_file, int nodes, int accelerators) {

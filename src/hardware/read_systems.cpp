@@ -16,9 +16,9 @@ const std::vector<std::string>& scale_up_names() {
 constexpr std::array<std::string_view, 4> evidence_names = {"measured", "calibrated", "extrapolated", "data sheet"};
 
 const std::vector<std::string>& topologies() {
-  static const std::vector<std::string> names = {"fat-tree",   "rail-optimised", "rail-only",
-                                                 "dual-plane", "multi-plane",    "dragonfly+",
-                                                 "torus-2d",   "torus-3d",       "single-switch"};
+  static const std::vector<std::string> names = {"fat-tree",    "rail-optimised", "rail-only",  "dual-plane",
+                                                 "multi-plane", "dragonfly",      "dragonfly+", "torus-2d",
+                                                 "torus-3d",    "single-switch"};
   return names;
 }
 

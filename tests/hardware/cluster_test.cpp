@@ -117,6 +117,7 @@ TEST(MakeCluster, TorusSlicesAndRacks) {
   EXPECT_EQ(slice.node.scale_up_domain, 512);
   EXPECT_EQ(slice.node.scale_up, ScaleUpKind::torus_3d);
   EXPECT_EQ(slice.node.nics, 0);
+  EXPECT_EQ(slice.fabric_switch.name, "palomar");
   const Cluster palm = make_cluster(builtin_catalog(), "tpu-v4-palm");
   EXPECT_EQ(palm.accelerators(), 6144);
   EXPECT_EQ(palm.node.scale_up_domain, 3072);
