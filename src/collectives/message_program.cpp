@@ -26,12 +26,13 @@ std::vector<int> chunks_of(const Schedule& schedule, const std::vector<Transfer>
 
 class ProgramWriter {
  public:
-  ProgramWriter(const Schedule& schedule, std::uint64_t bytes) : schedule_(schedule) {
+  ProgramWriter(const Schedule& schedule, std::uint64_t bytes, SendOrder order) : schedule_(schedule), order_(order) {
     const Ratio share = chunk_share(schedule);
     chunk_bytes_ =
         bytes * static_cast<std::uint64_t>(share.numerator()) / static_cast<std::uint64_t>(share.denominator());
     program_.ranks.resize(static_cast<std::size_t>(schedule.ranks()));
     arrivals_.resize(program_.ranks.size());
+    last_round_.resize(program_.ranks.size());
   }
 
   void round(const std::vector<Transfer>& transfers) {
@@ -43,6 +44,9 @@ class ProgramWriter {
       message.push_back(t);
     }
     for (const auto& pair : order) send(pair.first, pair.second, chunks_of(schedule_, messages[pair]));
+    if (order_ == SendOrder::by_round) {
+      for (const auto& pair : order) last_round_[static_cast<std::size_t>(pair.second)].clear();
+    }
     for (const auto& pair : order) receive(pair.first, pair.second, chunks_of(schedule_, messages[pair]));
   }
 
@@ -52,7 +56,8 @@ class ProgramWriter {
   void send(int source, int target, const std::vector<int>& chunks) {
     Operation op{.kind = OperationKind::send, .size = chunk_bytes_ * chunks.size(), .peer = target};
     const Arrivals& arrived = arrivals_[static_cast<std::size_t>(source)];
-    for (const int chunk : chunks) {
+    if (order_ == SendOrder::by_round) op.after_done = last_round_[static_cast<std::size_t>(source)];
+    for (const int chunk : order_ == SendOrder::by_data ? chunks : std::vector<int>{}) {
       if (const auto found = arrived.find(chunk); found != arrived.end())
         op.after_done.insert(op.after_done.end(), found->second.begin(), found->second.end());
     }
@@ -63,21 +68,24 @@ class ProgramWriter {
 
   void receive(int source, int target, const std::vector<int>& chunks) {
     auto& operations = program_.ranks[static_cast<std::size_t>(target)];
-    for (const int chunk : chunks)
-      arrivals_[static_cast<std::size_t>(target)][chunk].push_back(static_cast<int>(operations.size()));
+    const int index = static_cast<int>(operations.size());
+    for (const int chunk : chunks) arrivals_[static_cast<std::size_t>(target)][chunk].push_back(index);
+    last_round_[static_cast<std::size_t>(target)].push_back(index);
     operations.push_back({.kind = OperationKind::receive, .size = chunk_bytes_ * chunks.size(), .peer = source});
   }
 
   const Schedule& schedule_;
+  SendOrder order_;
   std::uint64_t chunk_bytes_ = 0;
   MessageProgram program_;
   std::vector<Arrivals> arrivals_;
+  std::vector<std::vector<int>> last_round_;  ///< receives of the last round that brought a rank something
 };
 
 }  // namespace
 
-MessageProgram message_program(const Schedule& schedule, std::uint64_t bytes) {
-  ProgramWriter writer(schedule, bytes);
+MessageProgram message_program(const Schedule& schedule, std::uint64_t bytes, SendOrder order) {
+  ProgramWriter writer(schedule, bytes, order);
   for (const Phase& phase : schedule.phases) {
     for (int repeat = 0; repeat < phase.repeats; ++repeat) writer.round(round_of(schedule, phase, repeat));
   }

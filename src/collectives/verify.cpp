@@ -12,31 +12,16 @@ using Words = std::vector<std::uint64_t>;
 
 int modulo(int a, int b) { return (a % b + b) % b; }
 
-/// Where a chunk of an all-to-all belongs: its source, and whether a rank is among its destinations.
-struct Route {
-  const Schedule& schedule;
-  int source(int chunk) const { return chunk % schedule.ranks(); }
-  bool reaches(int chunk, int rank) const {
-    const int p = schedule.ranks(), m = schedule.shape.extent[0];
-    const int group = chunk / p, from = source(chunk);
-    if (schedule.routing == Routing::uniform) return (from + group) % p == rank;
-    const int node = modulo(rank / m - from / m - group / m, p / m);
-    const int local = modulo(rank % m - from % m - group % m, m);
-    return node < schedule.shape.token_nodes && local < schedule.shape.token_ranks;
-  }
-};
-
 /// The sets of contributions that every actor holds, chunk by chunk.
 class Play {
  public:
-  explicit Play(const Schedule& schedule) : s_(schedule), words_(static_cast<std::size_t>(schedule.ranks() + 63) / 64) {
+  explicit Play(const Schedule& schedule)
+      : s_(schedule), words_(static_cast<std::size_t>(schedule.ranks() + 63) / 64), all_(words_) {
     held_.resize((static_cast<std::size_t>(s_.ranks()) + s_.switch_levels.size()) *
                  static_cast<std::size_t>(s_.chunks) * words_);
-    for (int rank = 0; rank < s_.ranks(); ++rank) {
-      for (int chunk = 0; chunk < s_.chunks; ++chunk) {
-        const int owner = starts_with(rank, chunk);
-        if (owner >= 0) set(cell(rank, chunk), owner);
-      }
+    for (int rank = 0; rank < s_.ranks(); ++rank) set(all_.data(), rank);
+    for (int chunk = 0; chunk < s_.chunks; ++chunk) {
+      for_holders(chunk, [&](int rank) { set(cell(rank, chunk), rank); });
     }
   }
 
@@ -44,73 +29,87 @@ class Play {
     for (const Phase& phase : s_.phases) {
       for (int repeat = 0; repeat < phase.repeats && !fault_; ++repeat) round(round_of(s_, phase, repeat));
     }
-    if (!fault_) compare_with_promise();
+    for (int chunk = 0; chunk < s_.chunks && !fault_; ++chunk) compare_with_promise(chunk);
     return fault_;
   }
 
  private:
   int block_owner(int chunk) const { return chunk / (s_.chunks / s_.ranks()); }
+  /// Whose piece of an all-to-all it is, and whether `rank` is among those that it is for.
+  int source(int chunk) const { return chunk % s_.ranks(); }
+  bool reaches(int chunk, int rank) const {
+    const int m = s_.shape.extent[0], nodes = s_.ranks() / m;
+    const int group = chunk / s_.ranks(), from = source(chunk);
+    return modulo(rank / m - from / m - group / m, nodes) < s_.shape.token_nodes &&
+           modulo(rank % m - from % m - group % m, m) < s_.shape.token_ranks;
+  }
 
-  /// Whose contribution `rank` holds of `chunk` at the start; -1 = nothing.
-  int starts_with(int rank, int chunk) const {
+  /// Ranks that hold their own contribution to a chunk at the start.
+  template <class Visit>
+  void for_holders(int chunk, Visit visit) const {
     switch (s_.collective) {
       case Collective::all_reduce:
       case Collective::reduce:
       case Collective::reduce_scatter:
-        return rank;
+        for (int rank = 0; rank < s_.ranks(); ++rank) visit(rank);
+        return;
       case Collective::broadcast:
-        return rank == 0 ? 0 : -1;
+        return visit(0);
       case Collective::all_gather:
-        return block_owner(chunk) == rank ? rank : -1;
+        return visit(block_owner(chunk));
       case Collective::send_recv:
-        return chunk % s_.ranks() == rank ? rank : -1;
+        return visit(source(chunk));
       case Collective::all_to_all:
-        if (s_.routing == Routing::combine) return Route{s_}.reaches(chunk, rank) ? rank : -1;
-        return Route{s_}.source(chunk) == rank ? rank : -1;
+        if (s_.routing != Routing::combine) return visit(source(chunk));
+        for (int rank = 0; rank < s_.ranks(); ++rank) {
+          if (reaches(chunk, rank)) visit(rank);
+        }
     }
-    return -1;
   }
 
-  /// What `rank` must hold of `chunk` at the end; empty = anything.
-  void promise(Words& want, int rank, int chunk) const {
-    std::fill(want.begin(), want.end(), 0);
-    const auto all = [&] {
-      for (int r = 0; r < s_.ranks(); ++r) set(want.data(), r);
+  /// Compares what ranks hold of a chunk at the end with what the collective promises them.
+  void compare_with_promise(int chunk) {
+    Words want(words_);
+    const auto everyone = [&] {
+      for (int rank = 0; rank < s_.ranks(); ++rank) compare(rank, chunk, want);
     };
     switch (s_.collective) {
       case Collective::all_reduce:
-        all();
-        break;
+        want = all_;
+        return everyone();
       case Collective::reduce:
-        if (rank == 0) all();
-        break;
+        return compare(0, chunk, all_);
       case Collective::reduce_scatter:
-        if (block_owner(chunk) == rank) all();
-        break;
+        return compare(block_owner(chunk), chunk, all_);
       case Collective::broadcast:
         set(want.data(), 0);
-        break;
+        return everyone();
       case Collective::all_gather:
         set(want.data(), block_owner(chunk));
-        break;
+        return everyone();
       case Collective::send_recv:
-        if ((chunk + 1) % s_.ranks() == rank) set(want.data(), chunk % s_.ranks());
-        break;
+        set(want.data(), source(chunk));
+        return compare((chunk + 1) % s_.ranks(), chunk, want);
       case Collective::all_to_all:
-        promise_of_route(want, rank, chunk);
-        break;
+        return compare_route(chunk, want);
     }
   }
 
-  void promise_of_route(Words& want, int rank, int chunk) const {
-    const Route route{s_};
-    if (s_.routing != Routing::combine) {
-      if (route.reaches(chunk, rank)) set(want.data(), route.source(chunk));
-    } else if (route.source(chunk) == rank) {
-      for (int r = 0; r < s_.ranks(); ++r) {
-        if (route.reaches(chunk, r)) set(want.data(), r);
-      }
+  void compare_route(int chunk, Words& want) {
+    if (s_.routing == Routing::combine) {
+      for_holders(chunk, [&](int rank) { set(want.data(), rank); });
+      return compare(source(chunk), chunk, want);
     }
+    set(want.data(), source(chunk));
+    if (s_.routing == Routing::uniform) return compare((source(chunk) + chunk / s_.ranks()) % s_.ranks(), chunk, want);
+    for (int rank = 0; rank < s_.ranks(); ++rank) {
+      if (reaches(chunk, rank)) compare(rank, chunk, want);
+    }
+  }
+
+  void compare(int rank, int chunk, const Words& want) {
+    if (!std::equal(want.begin(), want.end(), cell(rank, chunk)))
+      note(fmt::format("rank {} ends without exactly the promised contributions to chunk {}", rank, chunk));
   }
 
   std::uint64_t* cell(int actor, int chunk) {
@@ -161,25 +160,13 @@ class Play {
       note(fmt::format("actor {} counts a contribution to chunk {} twice (from {})", t.target, chunk, t.source));
   }
 
-  void compare_with_promise() {
-    Words want(words_);
-    for (int rank = 0; rank < s_.ranks() && !fault_; ++rank) {
-      for (int chunk = 0; chunk < s_.chunks && !fault_; ++chunk) {
-        promise(want, rank, chunk);
-        if (std::all_of(want.begin(), want.end(), [](std::uint64_t w) { return w == 0; })) continue;
-        if (!std::equal(want.begin(), want.end(), cell(rank, chunk)))
-          note(fmt::format("rank {} ends without exactly the promised contributions to chunk {}", rank, chunk));
-      }
-    }
-  }
-
   void note(std::string fault) {
     if (!fault_) fault_ = std::move(fault);
   }
 
   const Schedule& s_;
   std::size_t words_;
-  Words held_, values_;
+  Words all_, held_, values_;
   std::vector<std::uint64_t*> touched_;
   std::optional<std::string> fault_;
 };

@@ -11,10 +11,13 @@
 
 namespace meshwright {
 
-/// The program in which every rank sends as soon as the data is there: each message waits for the receives that brought
-/// or changed one of its chunks, and messages of a rank leave in the order of the rounds. A chunk is the whole part of
+/// When a rank may send: as soon as the data is there (after the receives that brought or changed one of its chunks),
+/// or only once it has received all of the last round that brought it something (a rank that waits in every round).
+enum class SendOrder { by_data, by_round };
+
+/// The program of a schedule. Messages of a rank leave in the order of the rounds. A chunk is the whole part of
 /// bytes * chunk_share. Combining costs no time. Not for schedules with switches.
-MessageProgram message_program(const Schedule& schedule, std::uint64_t bytes);
+MessageProgram message_program(const Schedule& schedule, std::uint64_t bytes, SendOrder order = SendOrder::by_data);
 
 /// The patterns of LogGOPSim's schedgen (binomialtreebcast, allreduce_ring, linear_alltoall, ...), those that are
 /// collectives from our rows: `bytes` is one message's worth as schedgen takes it; `segment_bytes` > 0 cuts pipelined

@@ -1,0 +1,95 @@
+#include "meshwright/collectives/evaluate.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "meshwright/core/error.hpp"
+#include "topology/clusters.hpp"
+
+namespace meshwright {
+namespace {
+
+using namespace testing_clusters;
+
+const CollectiveEvaluation* find(const std::vector<CollectiveEvaluation>& all, std::string_view name) {
+  for (const CollectiveEvaluation& e : all) {
+    if (e.algorithm == name) return &e;
+  }
+  return nullptr;
+}
+
+TEST(CostModel, NamesAreReadBack) {
+  for (const CostModel m : {CostModel::alpha_beta, CostModel::loggp, CostModel::flow})
+    EXPECT_EQ(parse_cost_model(name(m), ""), m);
+  EXPECT_EQ(parse_cost_model("alpha_beta", ""), CostModel::alpha_beta);
+  EXPECT_THROW(parse_cost_model("alpa-beta", "--cost-model"), Error);
+}
+
+TEST(Evaluate, LargeRingsAgreeUnderTheThreeModels) {
+  const Cluster cluster = dgx_h100(1);
+  const Bytes n = 1_GiB;
+  const double beta = evaluate(CostModel::alpha_beta, Collective::all_reduce, n, cluster, 8, 1, "ring")[0].time.value();
+  const double loggp = evaluate(CostModel::loggp, Collective::all_reduce, n, cluster, 8, 1, "ring")[0].time.value();
+  const double flow = evaluate(CostModel::flow, Collective::all_reduce, n, cluster, 8, 1, "ring")[0].time.value();
+  EXPECT_NEAR(loggp, beta, 0.01 * beta);
+  EXPECT_NEAR(flow, beta, 0.01 * beta);
+}
+
+TEST(Evaluate, FastestFirstAndOnlyWhatApplies) {
+  for (const CostModel model : {CostModel::alpha_beta, CostModel::loggp, CostModel::flow}) {
+    const auto all = evaluate(model, Collective::all_reduce, 1_MiB, dgx_h100(2), 16);
+    ASSERT_FALSE(all.empty());
+    for (std::size_t i = 1; i < all.size(); ++i) EXPECT_LE(all[i - 1].time, all[i].time);
+    EXPECT_EQ(find(all, "torus_bucket"), nullptr);
+    EXPECT_NE(find(all, "two_level"), nullptr);
+  }
+  EXPECT_EQ(find(evaluate(CostModel::alpha_beta, Collective::all_reduce, 1_MiB, dgx_a100(1), 8), "nvls"), nullptr);
+  EXPECT_NE(find(evaluate(CostModel::alpha_beta, Collective::all_reduce, 1_MiB, dgx_h100(1), 8), "nvls"), nullptr);
+}
+
+// In-switch reduction sends n once each way, a ring 2(p-1)/p of it: NVLS wins when bandwidth counts.
+TEST(Evaluate, NvlsBeatsTheRingOnLargeMessages) {
+  const auto all = evaluate(CostModel::alpha_beta, Collective::all_reduce, 1_GiB, dgx_h100(1), 8);
+  EXPECT_LT(find(all, "nvls")->time, find(all, "ring")->time);
+}
+
+// Trees need 2 ceil(lg p) latencies, rings 2 (p - 1).
+TEST(Evaluate, TreesBeatRingsOnSmallMessages) {
+  const auto all = evaluate(CostModel::alpha_beta, Collective::all_reduce, Bytes::base(1024), dgx_h100(16), 128);
+  EXPECT_LT(find(all, "tree")->time, find(all, "ring")->time);
+}
+
+// A two-level all-reduce sends n/m over each NIC; a flat recursive doubling the whole vector in every round.
+TEST(Evaluate, HierarchyBeatsFlatDoublingAcrossNodes) {
+  for (const CostModel model : {CostModel::alpha_beta, CostModel::flow}) {
+    const auto all = evaluate(model, Collective::all_reduce, 1_GiB, dgx_h100(4), 32);
+    EXPECT_LT(find(all, "two_level")->time, find(all, "recursive_doubling")->time);
+  }
+}
+
+TEST(Evaluate, TorusRowsRunOnTori) {
+  const auto all = evaluate(CostModel::alpha_beta, Collective::all_reduce, 1_GiB, tpu_v4(16), 64);
+  EXPECT_NE(find(all, "torus_rotated"), nullptr);
+  EXPECT_LT(find(all, "torus_rotated")->time, find(all, "ring")->time);
+}
+
+TEST(Evaluate, MoreSegmentsForLargerMessages) {
+  LevelLinks links;
+  links[0].cost = {.alpha = 5_us, .beta = SecondsPerByte::base(1 / 100e9)};
+  const Algorithm& tree = algorithm(Collective::all_reduce, "tree", "");
+  int before = 1;
+  for (double n = 1e3; n < 1e11; n *= 10) {
+    const int segments = best_segments(tree, flat_shape(64), Bytes::base(n), links);
+    EXPECT_GE(segments, before);
+    before = segments;
+  }
+  EXPECT_GE(before, 64);
+}
+
+TEST(Evaluate, UnknownAlgorithmsAreRefusedAndGroupsOfOneEmpty) {
+  EXPECT_THROW(evaluate(CostModel::alpha_beta, Collective::all_reduce, 1_MiB, dgx_h100(1), 8, 1, "rign"), Error);
+  EXPECT_TRUE(evaluate(CostModel::alpha_beta, Collective::all_reduce, 1_MiB, dgx_h100(1), 1).empty());
+}
+
+}  // namespace
+}  // namespace meshwright
