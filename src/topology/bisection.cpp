@@ -28,9 +28,15 @@ void add_edge(Graph& graph, std::uint32_t from, std::uint32_t to, long long capa
   boost::put(boost::edge_reverse, graph, back, there);
 }
 
-/// Half of an accelerator: by rank, on a torus by its coordinate along the longest edge.
+/// Half of an accelerator: by unit, host or rank, whichever there are several of; on a torus by its coordinate along
+/// the longest edge.
 bool upper_half(const Fabric& f, int rank) {
-  if (!f.is_torus()) return rank >= f.accelerators / 2;
+  if (!f.is_torus()) {
+    const int hosts = f.host_of(f.accelerators - 1) + 1,
+              units = (f.accelerators + f.unit.accelerators - 1) / f.unit.accelerators;
+    if (units > 1) return rank / f.unit.accelerators >= units / 2;
+    return hosts > 1 ? f.host_of(rank) >= hosts / 2 : rank >= f.accelerators / 2;
+  }
   const auto& edge = f.torus.edge;
   const auto longest = static_cast<std::size_t>(std::max_element(edge.begin(), edge.end()) - edge.begin());
   int below = 1;
@@ -48,13 +54,34 @@ double injection(const Fabric& f) {
   return sum;
 }
 
+int first_upper_host(const Fabric& f) {
+  int rank = 0;
+  while (rank < f.accelerators && !upper_half(f, rank)) ++rank;
+  return f.host_of(rank);
+}
+
 double nic_injection(const Fabric& f) {
   double sum = 0;
-  const int nics = f.unit.nics / std::max(1, f.unit.hosts), half = f.host_of(f.accelerators / 2);
+  const int nics = f.unit.nics / std::max(1, f.unit.hosts), half = first_upper_host(f);
   for (int host = 0; host < half; ++host)
     for (int i = 0; i < nics * ports(f.clos); ++i)
       sum += f.links[f.clos.nic_link + 2 * static_cast<std::uint32_t>(host * nics * ports(f.clos) + i)].capacity;
   return sum;
+}
+
+/// Dragonfly+: cables from groups of the lower half to those of the upper; a mixed group counts with the upper half,
+/// and what its own lower half sends need not leave it.
+double group_cables_across(const Fabric& f, const std::vector<double>& sends, const std::vector<bool>& mixed) {
+  const Clos& c = f.clos;
+  const auto group = [&](std::uint32_t spine) {
+    return (spine - c.spine_node) / static_cast<std::uint32_t>(c.spines_per_pod);
+  };
+  double across = 0;
+  for (std::size_t p = 0; p < sends.size(); ++p)
+    if (mixed[p]) across += sends[p];
+  for (std::size_t l = c.spine_link; l < f.links.size(); ++l)
+    if (!mixed[group(f.links[l].from)] && mixed[group(f.links[l].to)]) across += f.links[l].capacity;
+  return across;
 }
 
 }  // namespace
@@ -83,7 +110,7 @@ BytesPerSecond bisection_closed_form(const Fabric& f) {
   }
   const Clos& c = f.clos;
   double narrowest = nic_injection(f);
-  const int half_host = f.host_of(f.accelerators / 2);
+  const int half_host = first_upper_host(f);
   // Leaves and pods that only hosts of the lower half use must carry all that the half sends through them.
   std::vector<double> leaf_sends(static_cast<std::size_t>(c.leaves * c.fabrics), 0),
       pod_sends(static_cast<std::size_t>(std::max(1, c.pods) * c.fabrics), 0);
@@ -113,12 +140,13 @@ BytesPerSecond bisection_closed_form(const Fabric& f) {
     through_pods += pod_mixed[p] || c.spine_up == 0
                         ? pod_sends[p]
                         : std::min(pod_sends[p], f.capacity(c.pod_bundle + static_cast<std::uint32_t>(2 * p)));
+  if (c.direct_groups && c.pods > 1) through_pods = group_cables_across(f, pod_sends, pod_mixed);
   return BytesPerSecond::base(std::min({narrowest, through_leaves, through_pods}));
 }
 
 Bisection bisection(const Fabric& f) {
   Bisection b;
-  const bool flat = f.clos.leaves == 0 && !f.is_torus();  // one unit: only the graph knows
+  const bool flat = !f.is_torus() && (f.clos.leaves == 0 || f.units == 1);  // one unit: only the graph knows
   const bool flow = flat || f.kinds.size() <= 30000;
   b.method = flow ? "max-flow" : "closed form";
   b.bandwidth = flow ? bisection_max_flow(f) : bisection_closed_form(f);

@@ -73,8 +73,9 @@ int cut_off(const Fabric& f) {
 }  // namespace
 
 std::string_view name(FaultKind kind) {
-  constexpr std::array<std::string_view, 8> names = {
-      "NIC port or its cable", "NIC", "leaf switch", "leaf uplink", "spine switch", "core switch", "plane", "NVSwitch"};
+  constexpr std::array<std::string_view, 9> names = {
+      "NIC port or its cable", "NIC",   "leaf switch", "leaf uplink", "spine switch",
+      "core switch",           "plane", "NVSwitch",    "torus link"};
   return names[static_cast<std::size_t>(kind)];
 }
 
@@ -97,7 +98,13 @@ Fabric with_fault(const Fabric& fabric, FaultKind fault) {
 
 std::vector<FaultCost> fault_costs(const Fabric& fabric) {
   std::vector<FaultCost> costs;
-  if (fabric.is_torus()) return costs;
+  if (fabric.is_torus()) {
+    costs.push_back({.fault = FaultKind::torus_link,
+                     .what = describe_resource(fabric, 0),
+                     .ring = fabric.torus.wraps[0] ? 2.0 : 1.0});
+    if (!fabric.torus.wraps[0]) costs.back().cut_off = fabric.torus.edge.size() == 1 ? fabric.accelerators / 2 : 0;
+    return costs;
+  }
   const int ranks = fabric.accelerators, each = std::max(1, fabric.unit.accelerators / fabric.unit.hosts);
   const Axis nodes{"node", ranks / each, each};
   const std::vector<Flow> ring = ring_flows(ranks, nodes, Bytes::base(1e9));

@@ -28,7 +28,7 @@ int diameter(const Fabric& fabric);
 int reachable(const Fabric& fabric);
 
 /// What stops working.
-enum class FaultKind { nic_port, nic, leaf, leaf_uplink, spine, core, plane, nvswitch };
+enum class FaultKind { nic_port, nic, leaf, leaf_uplink, spine, core, plane, nvswitch, torus_link };
 std::string_view name(FaultKind kind);
 
 /// `fabric` with the first component of that kind failed (capacity zero); unchanged where it has none.
@@ -43,7 +43,8 @@ struct FaultCost {
 };
 
 /// Cost of each kind of single failure that the fabric has, at the busiest link, with traffic spread over what is left
-/// (a dead NIC or leaf: its accelerators relay over NVLink through the node's other NICs, where there are any).
+/// (a dead NIC or leaf: its accelerators relay over NVLink through the node's other NICs, where there are any). On a
+/// torus a dead link opens its ring: twice the time of a ring that used both directions.
 std::vector<FaultCost> fault_costs(const Fabric& fabric);
 
 }  // namespace meshwright
