@@ -4,6 +4,7 @@
 #include <span>
 
 #include "meshwright/collectives/nccl_policy.hpp"
+#include "meshwright/hardware/catalog.hpp"
 
 namespace meshwright {
 namespace {
@@ -179,93 +180,83 @@ namespace {
 
 double pcie_rating(std::string_view generation) {
   if (generation.ends_with('3')) return 12e9;
-  return generation.ends_with('4') ? 24e9 : 48e9;
+  if (generation.ends_with('4')) return 24e9;
+  return generation.ends_with('5') ? 48e9 : 96e9;
+}
+
+CpuVendor vendor_of(std::string_view cpu) {
+  return cpu == "amd" ? CpuVendor::amd : cpu == "intel" ? CpuVendor::intel : CpuVendor::other;
+}
+
+/// `domains` of `ranks_per_domain` GPUs each of a cluster's node.
+NcclMachine machine_of(const Cluster& cluster, int domains, int ranks_per_domain) {
+  const Node& node = cluster.node;
+  const Accelerator& device = cluster.accelerator;
+  const bool x86 = node.cpu == "amd" || node.cpu == "intel";
+  NcclMachine m{.domains = domains,
+                .ranks_per_domain = ranks_per_domain,
+                .compute_capability = device.compute_capability,
+                .cpu = vendor_of(node.cpu),
+                .x86 = x86,
+                .nvswitch = node.scale_up == ScaleUpKind::switched,
+                .nvlinks = device.scale_up_links,
+                .nics_per_domain = std::max(1, node.nics * ranks_per_domain / std::max(1, node.accelerators)),
+                .nic = node.nic_bandwidth,
+                .pcie = BytesPerSecond::base(pcie_rating(node.pcie)),
+                .nic_path = x86 ? NcclPath::pix : NcclPath::p2c,
+                .nic_per_gpu = x86 && device.compute_capability >= 90 && node.nics >= node.accelerators,
+                .nvls = node.scale_up_reduces};
+  const bool joined = node.scale_up != ScaleUpKind::pcie && node.scale_up != ScaleUpKind::none;
+  if (!joined || ranks_per_domain > node.scale_up_domain) m.nvlinks = 0;
+  if (node.scale_up == ScaleUpKind::full_mesh || node.scale_up == ScaleUpKind::nvlink_bridge)
+    m.nvlinks_of_pair = m.nvlinks / std::max(1, node.scale_up_domain - 1);
+  if (m.nic.value() <= 0) m.nic = m.pcie;
+  return m;
 }
 
 }  // namespace
 
-std::optional<NcclGraphs> nccl_graphs_for(const Cluster& cluster, int ranks) {
-  const Node& node = cluster.node;
-  const Accelerator& device = cluster.accelerator;
-  if (device.compute_capability == 0) return std::nullopt;
+std::optional<NcclGraphs> nccl_graphs_for(const Cluster& cluster, int ranks, bool collnet) {
+  if (cluster.accelerator.compute_capability == 0) return std::nullopt;
   const int size = ranks > 0 ? ranks : cluster.accelerators();
-  const int domain = std::min(size, std::max(node.accelerators, node.scale_up_domain));
-  const bool arm = node.cpu == "arm";
-  NcclMachine m{.domains = (size + domain - 1) / domain,
-                .ranks_per_domain = domain,
-                .compute_capability = device.compute_capability,
-                .cpu = node.cpu == "amd"     ? CpuVendor::amd
-                       : node.cpu == "intel" ? CpuVendor::intel
-                                             : CpuVendor::other,
-                .x86 = node.cpu == "amd" || node.cpu == "intel",
-                .nvswitch = node.scale_up == ScaleUpKind::switched,
-                .nvlinks = device.scale_up_links,
-                .nics_per_domain = std::max(1, node.nics * domain / std::max(1, node.accelerators)),
-                .nic = node.nic_bandwidth,
-                .pcie = BytesPerSecond::base(pcie_rating(node.pcie)),
-                .nic_path = arm ? NcclPath::p2c : NcclPath::pix,
-                .nic_per_gpu = !arm && device.compute_capability >= 90 && node.nics >= node.accelerators,
-                .nvls = node.scale_up_reduces};
-  if (node.scale_up == ScaleUpKind::pcie || node.scale_up == ScaleUpKind::none) m.nvlinks = 0;
-  if (node.scale_up == ScaleUpKind::full_mesh || node.scale_up == ScaleUpKind::nvlink_bridge)
-    m.nvlinks_of_pair = m.nvlinks / std::max(1, node.scale_up_domain - 1);
-  if (m.nic.value() <= 0) m.nic = m.pcie;
-  NcclGraphs graphs = nccl_graphs(m);
+  const int domain = std::min(size, std::max(cluster.node.accelerators, cluster.node.scale_up_domain));
+  NcclMachine machine = machine_of(cluster, (size + domain - 1) / domain, domain);
+  machine.collnet = collnet;
+  NcclGraphs graphs = nccl_graphs(machine);
   graphs.system = cluster.name;
   return graphs;
 }
 
 namespace {
 
-struct KnownSystem {
-  std::string_view name;  ///< longest match at the start of the system's name
-  NcclMachine machine;
-};
-
-// clang-format off
-constexpr BytesPerSecond gbit(double g) { return BytesPerSecond::base(g * 1e9 / 8); }
-constexpr BytesPerSecond slot(int generation) { return BytesPerSecond::base(generation == 3 ? 12e9 : generation == 4 ? 24e9 : 48e9); }
-constexpr KnownSystem known_systems[] = {
-    {"dgx-1p",   {.compute_capability = 60, .nvswitch = false, .nvlinks = 4, .nics_per_domain = 4, .nic = gbit(100), .pcie = slot(3), .nic_per_gpu = false}},
-    {"dgx-1v",   {.compute_capability = 70, .nvswitch = false, .nvlinks = 6, .nics_per_domain = 4, .nic = gbit(100), .pcie = slot(3), .nic_per_gpu = false}},
-    {"dgx-2",    {.compute_capability = 70, .nvlinks = 6, .nic = gbit(100), .pcie = slot(3), .nic_per_gpu = false}},
-    {"dgx-a100", {.compute_capability = 80, .cpu = CpuVendor::amd, .nvlinks = 12, .nic = gbit(200), .pcie = slot(4), .nic_per_gpu = false}},
-    {"hgx-a100", {.compute_capability = 80, .cpu = CpuVendor::amd, .nvlinks = 12, .nic = gbit(200), .pcie = slot(4), .nic_per_gpu = false}},
-    {"dgx-h",    {}},
-    {"hgx-h",    {}},
-    {"hgx-h800", {.nvlinks = 8}},
-    {"h100",     {}},
-    {"h200",     {}},
-    {"dgx-b200", {.compute_capability = 100}},
-    {"hgx-b200", {.compute_capability = 100}},
-    {"dgx-b300", {.compute_capability = 103, .nic = gbit(800), .pcie = BytesPerSecond::base(96e9)}},
-    {"hgx-b300", {.compute_capability = 103, .nic = gbit(800), .pcie = BytesPerSecond::base(96e9)}},
-    {"gb200",    {.compute_capability = 100, .cpu = CpuVendor::other, .x86 = false, .nic_path = NcclPath::p2c, .nic_per_gpu = false}},
-    {"gb300",    {.compute_capability = 103, .cpu = CpuVendor::other, .x86 = false, .nic = gbit(800), .pcie = BytesPerSecond::base(96e9), .nic_path = NcclPath::p2c, .nic_per_gpu = false}},
-    {"pcie-l40s",{.compute_capability = 89, .nvswitch = false, .nvlinks = 0, .nics_per_domain = 1, .nic = gbit(200), .pcie = slot(4), .nic_path = NcclPath::sys}},
-    {"pcie-a100",{.compute_capability = 80, .nvswitch = false, .nvlinks = 0, .nics_per_domain = 1, .nic = gbit(200), .pcie = slot(4), .nic_path = NcclPath::sys}},
-    {"pcie-h100",{.compute_capability = 90, .nvswitch = false, .nvlinks = 0, .nics_per_domain = 1, .nic = gbit(400), .pcie = slot(5), .nic_path = NcclPath::sys}},
-};
-// clang-format on
+/// The catalogue's node for a system's name: the longest name that it starts with ("pcie-l40s-intel"), else the first
+/// that has its stem ("h100-1gpu", "gb200-nvl8"); null where there is none.
+const Node* node_of_system(std::string_view system) {
+  const Node* best = nullptr;
+  for (const Node& node : builtin_catalog().nodes) {
+    if (system.starts_with(node.name) && (best == nullptr || node.name.size() > best->name.size())) best = &node;
+  }
+  if (best != nullptr) return best;
+  const std::string_view stem = system.substr(0, system.rfind('-'));
+  for (const Node& node : builtin_catalog().nodes) {
+    if (stem.size() >= 4 && node.name.find(stem) != std::string::npos) return &node;
+  }
+  return nullptr;
+}
 
 }  // namespace
 
 std::optional<NcclGraphs> nccl_graphs_of_system(std::string_view system, int domains, int ranks, std::string_view tag) {
-  const KnownSystem* best = nullptr;
-  for (const KnownSystem& known : known_systems) {
-    if (system.starts_with(known.name) && (best == nullptr || known.name.size() > best->name.size())) best = &known;
-  }
-  if (best == nullptr) return std::nullopt;
-  NcclMachine m = best->machine;
-  m.domains = domains;
-  m.ranks_per_domain = std::max(1, ranks / domains);
-  const bool rack = m.x86 == false;  // one NIC a GPU, in domains of any size
-  if (rack || m.ranks_per_domain < m.nics_per_domain) m.nics_per_domain = m.ranks_per_domain;
+  const Node* node = node_of_system(system);
+  if (node == nullptr || domains < 1 || ranks < domains) return std::nullopt;
+  const int nodes = (ranks + node->accelerators - 1) / node->accelerators;  // so that domains of racks are whole
+  const Cluster cluster = make_cluster(builtin_catalog(), node->name, nodes);
+  if (cluster.accelerator.compute_capability == 0) return std::nullopt;
+  NcclMachine m = machine_of(cluster, domains, ranks / domains);
   if (system.ends_with("-amd")) m.cpu = CpuVendor::amd;
   if (system.ends_with("-intel")) m.cpu = CpuVendor::intel;
   m.collnet = tag.find("collnet") != std::string_view::npos;
-  m.nvls = tag.find("nvls_off") == std::string_view::npos;
-  if (m.nvswitch && m.compute_capability == 90 && m.ranks_per_domain == 1) m.nic_per_gpu = true;
+  m.nvls = m.nvls && tag.find("nvls_off") == std::string_view::npos;
   NcclGraphs graphs = nccl_graphs(m);
   graphs.system = system;
   graphs.tag = tag;

@@ -74,6 +74,9 @@ bool ll128_allowed(const NcclGraphs& g, const NcclGraph& graph) {
   return g.compute_capability >= 70 && graph.inter_path <= farthest && graph.intra_path <= NcclPath::nvlink_via_gpu;
 }
 
+/// In-network gathers need as many heads (ranks with a NIC of their own) as ranks.
+bool own_nics(const NcclGraphs& g) { return g.ranks_per_domain <= g.collnet_direct.channels; }
+
 /// Which pairs exist for a collective.
 bool allowed(const NcclGraphs& g, Collective c, NcclAlgorithm a, Protocol p) {
   const NcclGraph& graph = graph_of(g, a);
@@ -87,14 +90,15 @@ bool allowed(const NcclGraphs& g, Collective c, NcclAlgorithm a, Protocol p) {
       return true;
     case NcclAlgorithm::tree:
       return c == Collective::all_reduce;
-    case NcclAlgorithm::collnet_direct:  // at most 8 ranks a domain
-      return several && g.collnet && g.ranks_per_domain <= 8 && (c == Collective::all_reduce || gathers(c));
+    case NcclAlgorithm::collnet_direct:  // at most 8 ranks a domain; gathers need a NIC for each
+      return several && g.collnet && g.ranks_per_domain <= 8 &&
+             (c == Collective::all_reduce || (gathers(c) && own_nics(g)));
     case NcclAlgorithm::collnet_chain:  // where switches join the GPUs, Direct takes its place
       return several && g.collnet && g.ranks_per_domain <= 8 && g.collnet_direct.channels == 0 &&
              c == Collective::all_reduce;
     case NcclAlgorithm::nvls:
       return graph.channels >= 2 && (!several || g.collnet) &&
-             (c == Collective::all_reduce || (gathers(c) && g.ranks_per_domain <= 32));
+             (c == Collective::all_reduce || (gathers(c) && g.ranks_per_domain <= 32 && (!several || own_nics(g))));
     case NcclAlgorithm::nvls_tree:
       return graph.channels >= 2 && several && c == Collective::all_reduce;
     case NcclAlgorithm::pat:

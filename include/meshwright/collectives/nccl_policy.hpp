@@ -110,13 +110,15 @@ struct NcclMachine {
 /// bandwidth first. A model of the search, equal to its result (channels, speeds, patterns) on 100 of 101 recorded
 /// communicators of 15 systems; graphs read from a record stand over it. Host-joined machines: one channel.
 NcclGraphs nccl_graphs(const NcclMachine& machine);
-/// The same for a job on the first `ranks` accelerators of a cluster (0 = all). Nothing for devices of other vendors.
-std::optional<NcclGraphs> nccl_graphs_for(const Cluster& cluster, int ranks = 0);
+/// The same for a job on the first `ranks` accelerators of a cluster (0 = all); `collnet` = in-network reduction
+/// enabled. Nothing for devices without a compute capability (other vendors).
+std::optional<NcclGraphs> nccl_graphs_for(const Cluster& cluster, int ranks = 0, bool collnet = false);
 
 /// Reads a record {"record": "graphs", "system", "nodes", "ranks_per_node", "sm", "ring": {...}, ...}; nothing where
 /// the record is of another kind.
 std::optional<NcclGraphs> read_nccl_graphs(const Reader& record);
-/// The graphs of a known system by name ("dgx-h100", "gb200-nvl72", ...) from the search model.
+/// The graphs of a system by name ("dgx-h100", "gb200-nvl8", "pcie-a100-amd", ...) from the catalogue's node of that
+/// name or stem and the search model; `tag` may hold "collnet" and "nvls_off". Nothing for names that lead to no node.
 std::optional<NcclGraphs> nccl_graphs_of_system(std::string_view system, int domains, int ranks, std::string_view tag);
 
 /// A record {"record": "choice", ...} of NCCL's tuner against our policy.
