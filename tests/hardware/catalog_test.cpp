@@ -255,6 +255,7 @@ TEST(Nodes, EveryAcceleratorHasAUsualNode) {
   for (const Accelerator& a : c.accelerators) EXPECT_NE(c.usual_node(a.name), nullptr) << a.name;
   EXPECT_EQ(c.usual_node("H100-SXM5-80GB")->name, "dgx-h100");
   EXPECT_EQ(c.usual_node("H100-SXM5-80GB", "efa")->name, "aws-p5.48xlarge");
+  EXPECT_EQ(c.usual_node("MI300X")->name, "mi300x-oam");
   EXPECT_EQ(c.usual_node("A100-SXM4-80GB", "omni-path")->name, "jean-zay-a100");
   EXPECT_EQ(c.usual_node("A100-SXM4-80GB", "carrier pigeon")->name, "dgx-a100");
 }
