@@ -21,6 +21,15 @@ int accelerators_asked(const Reader& reader, std::vector<std::string>& assumptio
   return count;
 }
 
+/// make_cluster() with the place of the name in its refusals.
+Cluster named_cluster(const Reader& name, const Catalog& catalog, int nodes, int accelerators) {
+  try {
+    return make_cluster(catalog, name.string(), nodes, accelerators);
+  } catch (const Error& e) {
+    throw Error(name.where(), e.what_happened());
+  }
+}
+
 void read_job_cluster(const Reader& reader, const Catalog& catalog, Job& job) {
   const Reader cluster = reader.at("cluster");
   const int nodes = reader.integer_or("nodes", 0, 1, largest_count);
@@ -32,7 +41,7 @@ void read_job_cluster(const Reader& reader, const Catalog& catalog, Job& job) {
       reader.fail(fmt::format("the job uses {} accelerators, the cluster has {}", asked, job.cluster.accelerators()));
     }
   } else {
-    job.cluster = make_cluster(catalog, cluster.string(), nodes, asked);
+    job.cluster = named_cluster(cluster, catalog, nodes, asked);
   }
   job.accelerators = asked > 0 ? asked : job.cluster.accelerators();
   job.assumptions.insert(job.assumptions.end(), job.cluster.assumptions.begin(), job.cluster.assumptions.end());

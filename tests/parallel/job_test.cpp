@@ -1,0 +1,66 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "meshwright/parallel/job.hpp"
+
+namespace meshwright {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+
+Reader text(const std::string& json) { return Reader::text(json, "job.json"); }
+Job read(const std::string& json) { return read_job(text(json), builtin_catalog()); }
+std::string refusal(const std::string& json) {
+  try {
+    read(json);
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "";
+}
+
+TEST(Job, NamesAreLookedUpAndDefaultsListed) {
+  const Job job = read(R"({"model": "llama-3.1-405b", "cluster": "dgx-h100", "nodes": 16, "seq_len": 8192,
+                           "global_batch": 256})");
+  EXPECT_EQ(job.model.layers, 126);
+  EXPECT_EQ(job.accelerators, 128);
+  EXPECT_EQ(job.framework.name, "megatron-core");
+  EXPECT_EQ(job.precision.name, "bf16");
+  EXPECT_THAT(job.assumptions, Contains("framework: megatron-core (default)"));
+  EXPECT_THAT(job.assumptions, Contains("precision: bf16 (default)"));
+}
+
+TEST(Job, AcceleratorsFollowTheLayout) {
+  const Job job = read(R"({"model": "llama-3.1-8b", "cluster": "dgx-h100", "seq_len": 8192, "global_batch": 64,
+                           "layout": {"tp": 2, "dp": 16}})");
+  EXPECT_EQ(job.accelerators, 32);
+  EXPECT_EQ(job.cluster.nodes, 4);
+  EXPECT_THAT(job.assumptions, Contains(HasSubstr("gpus: 32")));
+}
+
+TEST(Job, LayoutTakesWhatIsLeftAndTheStacksOverlaps) {
+  const Reader file = text(R"({"model": "llama-3.1-8b", "cluster": "dgx-h100", "gpus": 64, "seq_len": 8192,
+                               "global_batch": 64, "framework": "nanotron", "layout": {"tp": 2, "pp": 2}})");
+  Job job = read_job(file, builtin_catalog());
+  const Layout layout = read_job_layout(file.at("layout"), job);
+  EXPECT_EQ(layout.dp, 16);
+  EXPECT_EQ(layout.overlap_param_gather, job.framework.overlap_param_gather);
+  EXPECT_THAT(job.assumptions, Contains(HasSubstr("layout dp: 16")));
+}
+
+TEST(Job, OneClearLineForEachBadInput) {
+  const std::string rest = R"("cluster": "dgx-h100", "seq_len": 4096, "global_batch": 64})";
+  EXPECT_THAT(refusal(R"({"model": "llama-3.1-4050b", )" + rest), HasSubstr("llama-3.1-405b"));
+  EXPECT_THAT(refusal(R"({"model": "llama-3.1-8b", "framwork": "nemo", )" + rest), HasSubstr("'framework'"));
+  EXPECT_THAT(refusal(R"({"model": "llama-3.1-8b", "framework": "megatrom", )" + rest), HasSubstr("/framework"));
+  EXPECT_THAT(refusal(R"({"model": "llama-3.1-8b", "precision": "bf61", )" + rest), HasSubstr("bf16"));
+  EXPECT_THAT(refusal(R"({"model": "llama-3.1-8b", "moe_imbalance": 0.5, )" + rest), HasSubstr("/moe_imbalance"));
+  EXPECT_THAT(refusal(R"({"model": "llama-3.1-8b", "gpus": 0, )" + rest), HasSubstr("/gpus"));
+  EXPECT_THAT(refusal(R"({"model": "llama-3.1-8b", "cluster": "dgx-h10", "seq_len": 4096, "global_batch": 64})"),
+              HasSubstr("/cluster"));
+  EXPECT_THAT(refusal(R"({"model": "llama-3.1-8b", "cluster": "dgx-h100", "global_batch": 64})"), HasSubstr("seq_len"));
+}
+
+}  // namespace
+}  // namespace meshwright
