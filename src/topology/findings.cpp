@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <map>
 
@@ -159,6 +160,45 @@ void find_near_nics(const NodeTopology& node, std::vector<Finding>& out) {
   }
 }
 
+/// "rocep145s0f1np1" -> "rocep145s0": the card of a port whose name carries its PCI function; "" where it does not.
+std::string card_of(const std::string& port) {
+  const auto f = port.rfind('f');
+  if (f == std::string::npos || f == 0 || f + 1 >= port.size() ||
+      std::isdigit(static_cast<unsigned char>(port[f - 1])) == 0)
+    return "";
+  const std::string_view after = std::string_view(port).substr(f + 1);
+  const bool function = after.size() <= 4 && std::isdigit(static_cast<unsigned char>(after[0])) != 0 &&
+                        after.find_first_not_of("0123456789np") == std::string_view::npos;
+  return function ? port.substr(0, f) : "";
+}
+
+/// Ports of one card count once: by name, or (storage NICs) by a single PCIe bridge between two that are near no GPU.
+void find_dual_ports(const NodeTopology& node, std::vector<Finding>& out) {
+  std::map<std::string, Names> cards;
+  const int gpus = node.gpus(), n = static_cast<int>(node.devices.size());
+  for (int i = gpus; i < n; ++i) {
+    const ImportedDevice& nic = node.devices[static_cast<std::size_t>(i)];
+    if (const std::string card = card_of(nic.label.empty() ? nic.name : nic.label); !card.empty())
+      cards[card].push_back(shown(nic));
+  }
+  for (const auto& [card, all] : cards)
+    if (all.size() > 1)
+      out.push_back(
+          {"dual-port", Severity::note, fmt::format("{} are ports of one card, counted once", list(all)), all});
+  for (int a = gpus; a < n; ++a)
+    for (int b = a + 1; b < n; ++b) {
+      const ImportedDevice &x = node.devices[static_cast<std::size_t>(a)],
+                           &y = node.devices[static_cast<std::size_t>(b)];
+      if (x.storage && y.storage && either(node, a, b) == "PIX" && card_of(x.label).empty())
+        out.push_back(
+            {"dual-port",
+             Severity::note,
+             fmt::format("{} and {} are PIX to each other: most likely the two ports of one card, counted once",
+                         shown(x), shown(y)),
+             {x.name, y.name}});
+    }
+}
+
 /// Rails whose NIC order does not follow GPU order.
 void find_order(const NodeTopology& node, std::vector<Finding>& out) {
   const int gpus = node.gpus(), n = static_cast<int>(node.devices.size());
@@ -296,6 +336,7 @@ std::vector<Finding> node_findings(const NodeTopology& node) {
   find_missing_nvlink(node, out);
   find_asymmetry(node, out);
   find_near_nics(node, out);
+  find_dual_ports(node, out);
   find_order(node, out);
   find_nic_count(node, storage, out);
   find_domain(node, out);

@@ -258,6 +258,12 @@ std::optional<NodeTopology> import_matrix(const std::vector<std::string>& lines,
                                   m.unusable.front()));
   }
   read_legend(m, lines);
+  if (std::any_of(lines.begin(), lines.end(), [](const std::string& l) { return l.find("MIG") != std::string::npos; }))
+    m.node.findings.push_back(
+        {"mig",
+         Severity::warning,
+         "MIG instances are named: an instance is a part of a GPU and has no NVLink or peer-to-peer of its own",
+         {}});
   report(m, mirror(m));
   return std::move(m.node);
 }

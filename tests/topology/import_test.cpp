@@ -120,6 +120,15 @@ TEST(ImportMatrix, MissingNvlinkSplitsTheNode) {
   EXPECT_EQ(nvlink_groups(node).size(), 1U);
 }
 
+TEST(ImportMatrix, PortsOfOneCardAreNamed) {
+  std::string text = replaced(plain, "NIC0: mlx5_0", "NIC0: rocep145s0f0");
+  text = replaced(text, "NIC1: mlx5_1", "NIC1: rocep145s0f1");
+  EXPECT_TRUE(has(import_topology(text, "t"), "dual-port"));
+  EXPECT_FALSE(has(import_topology(plain, "t"), "dual-port"));
+}
+
+TEST(ImportMatrix, MigIsSaid) { EXPECT_TRUE(has(import_topology(plain + "  MIG 1g.10gb Device 0\n", "t"), "mig")); }
+
 TEST(ImportMatrix, AsymmetryIsAFinding) {
   EXPECT_TRUE(has(import_topology(replaced(plain, "GPU1\tNV12\t X ", "GPU1\tNV8\t X "), "t"), "asymmetric"));
   EXPECT_FALSE(has(import_topology(plain, "t"), "asymmetric"));
