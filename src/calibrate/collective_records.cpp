@@ -4,7 +4,9 @@
 
 #include <algorithm>
 
+#include "calibrate/media_parameters.hpp"
 #include "calibrate/record_hardware.hpp"
+#include "meshwright/collectives/nccl_policy.hpp"
 
 namespace meshwright {
 namespace {
@@ -46,6 +48,28 @@ int rank_count(const Reader& record) {
   return hardware.integer_or("nodes", 1, 1) * hardware.integer_or("gpus_per_node", 1, 1);
 }
 
+/// Restricts each row to the algorithm and protocol that NCCL's tuner picks there: a benchmark shows what the library
+/// chose, not what would have been fastest. Where the tuner has no model (other vendors, all-to-all, pairs that the
+/// medium lacks), the fastest stands.
+void follow_tuner(CollectiveTable& table, const Cluster& cluster) {
+  for (MeasuredRow& row : table.rows) row.options = table.options;
+  const std::optional<NcclGraphs> graphs = nccl_graphs_for(cluster, table.ranks);
+  if (std::ranges::any_of(table.place.levels, on_host_link)) return;  // the tuner's graphs of PCIe boxes are guesses
+  if (!graphs || !table.options.algorithm.empty() || !table.options.protocol.empty() || table.options.collnet) return;
+  NcclForce force;
+  if (!table.options.nvls) {
+    force.algorithm[static_cast<std::size_t>(NcclAlgorithm::nvls)] = false;
+    force.algorithm[static_cast<std::size_t>(NcclAlgorithm::nvls_tree)] = false;
+  }
+  for (MeasuredRow& row : table.rows) {
+    const auto choice = nccl_choice(*graphs, table.collective, row.bytes, force);
+    if (!choice) continue;
+    row.options.algorithm = name(choice->best.algorithm);
+    row.options.protocol = name(choice->best.protocol);
+    if (!applies(table.collective, table.place, table.platform, row.options)) row.options = table.options;
+  }
+}
+
 double quantile(std::vector<double>& values, double q) {
   if (values.empty()) return 0;
   const auto at = values.begin() + static_cast<std::ptrdiff_t>(q * static_cast<double>(values.size() - 1) + 0.5);
@@ -80,6 +104,7 @@ CollectiveTable read_collective_table(const Reader& record, const Catalog& catal
   table.place = place_group(cluster, table.ranks, 1);
   table.platform = platform_of(cluster);
   table.options = record_options(record);
+  follow_tuner(table, cluster);
   return table;
 }
 
@@ -93,7 +118,7 @@ CollectiveCheck check(const CollectiveTable& table) {
   if (!table.skipped.empty()) return result;
   try {
     for (const MeasuredRow& row : table.rows) {
-      const CollectiveEstimate e = estimate(table.collective, row.bytes, table.place, table.platform, table.options);
+      const CollectiveEstimate e = estimate(table.collective, row.bytes, table.place, table.platform, row.options);
       result.rows.push_back({row.bytes, e.time, row.time, e.algorithm, e.protocol});
     }
   } catch (const Error& error) {

@@ -16,6 +16,7 @@ namespace {
 /// A table bound to the media that it uses, by index.
 struct Bound {
   const CollectiveTable* table;
+  std::vector<MeasuredRow> rows;
   Platform platform;
   int scale_up = -1, host = -1, scale_out = -1;
   double weight = 1;  // of one row
@@ -57,7 +58,7 @@ Problem bind(const std::vector<CollectiveTable>& tables, const std::vector<Mediu
   Problem problem;
   for (const CollectiveTable& table : tables) {
     if (!table.skipped.empty() || table.rows.empty() || !check(table).skipped.empty()) continue;
-    Bound b{.table = &table, .platform = table.platform};
+    Bound b{.table = &table, .rows = table.rows, .platform = table.platform};
     const bool crosses =
         std::ranges::any_of(table.place.levels, [](const Level& l) { return l.kind == LevelKind::scale_out; });
     const bool on_host = std::ranges::any_of(table.place.levels, [](const Level& l) { return on_host_link(l); });
@@ -67,6 +68,10 @@ Problem bind(const std::vector<CollectiveTable>& tables, const std::vector<Mediu
     b.weight = 1 / std::sqrt(static_cast<double>(table.rows.size()));
     b.first_row = problem.rows;
     problem.rows += table.rows.size();
+    install(problem, b);
+    for (MeasuredRow& row : b.rows) {  // a start may lack a protocol that the tables' media had
+      if (!applies(table.collective, table.place, b.platform, row.options)) row.options = table.options;
+    }
     problem.tables.push_back(b);
   }
   if (problem.rows == 0) throw Error("calibrate", "no table of a healthy collective to fit to");
@@ -75,9 +80,9 @@ Problem bind(const std::vector<CollectiveTable>& tables, const std::vector<Mediu
 
 /// log(predicted / measured) of a table's rows.
 void residuals(const Bound& b, Eigen::Ref<Eigen::VectorXd> out) {
-  for (std::size_t i = 0; i < b.table->rows.size(); ++i) {
-    const MeasuredRow& row = b.table->rows[i];
-    const Seconds time = estimate(b.table->collective, row.bytes, b.table->place, b.platform, b.table->options).time;
+  for (std::size_t i = 0; i < b.rows.size(); ++i) {
+    const MeasuredRow& row = b.rows[i];
+    const Seconds time = estimate(b.table->collective, row.bytes, b.table->place, b.platform, row.options).time;
     out[static_cast<Eigen::Index>(b.first_row + i)] = std::log(time / row.time);
   }
 }
@@ -100,11 +105,11 @@ Block block_of(const Problem& problem, const std::vector<Medium>& start, int med
     if (!touches(b, medium)) continue;
     block.tables.push_back(b);
     block.tables.back().first_row = block.rows;
-    block.rows += b.table->rows.size();
+    block.rows += b.rows.size();
   }
   block.table_weight.resize(static_cast<Eigen::Index>(block.rows));
   for (const Bound& b : block.tables) {
-    block.table_weight.segment(static_cast<Eigen::Index>(b.first_row), static_cast<Eigen::Index>(b.table->rows.size()))
+    block.table_weight.segment(static_cast<Eigen::Index>(b.first_row), static_cast<Eigen::Index>(b.rows.size()))
         .setConstant(b.weight);
   }
   const auto parameters = static_cast<Eigen::Index>(block.free.size());
@@ -209,7 +214,7 @@ std::vector<MediumResidual> by_medium(const Problem& problem, const Eigen::Vecto
       const int outermost = b.scale_out >= 0 ? b.scale_out : b.host >= 0 ? b.host : b.scale_up;
       if (outermost != static_cast<int>(m)) continue;
       ++row.tables;
-      for (std::size_t i = 0; i < b.table->rows.size(); ++i) {
+      for (std::size_t i = 0; i < b.rows.size(); ++i) {
         errors.push_back(std::abs(std::exp(r[static_cast<Eigen::Index>(b.first_row + i)]) - 1));
       }
     }
@@ -242,7 +247,7 @@ MediaFit fit_media(const std::vector<CollectiveTable>& tables, const std::vector
       for (Bound& b : block.tables) install(problem, b);
       gained += improve(problem, block, options);
     }
-    if (gained < 0.5) break;
+    if (gained < 0.1) break;
   }
   const Eigen::VectorXd r = all_residuals(problem);
   fit.after = median_error(r);

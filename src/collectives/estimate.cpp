@@ -121,6 +121,16 @@ CollectiveEstimate estimate(Collective collective, Bytes bytes, const GroupPlace
   return told(*std::ranges::min_element(found.all(), faster));
 }
 
+bool applies(Collective collective, const GroupPlace& place, const Platform& platform,
+             const CollectiveOptions& options) {
+  try {
+    estimate(collective, Bytes::base(1), place, platform, options);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 std::vector<CollectiveEstimate> candidates(Collective collective, Bytes bytes, const GroupPlace& place,
                                            const Platform& platform, const CollectiveOptions& options) {
   std::vector<CollectiveEstimate> told_all;

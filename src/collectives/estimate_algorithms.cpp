@@ -158,7 +158,8 @@ std::optional<Cost> pairwise_cost(const Question& q, const Platform& platform, P
     const bool network = rung.level->kind == LevelKind::scale_out;
     const double congestion = network ? 1 + e.congestion * std::max(0.0, std::log2(q.ladder.domains / 2)) : crowd(rung);
     const double tiny = q.bytes / q.ladder.ranks < 256 ? e.tiny : 1;
-    tally.add_latency(rung, tiny * rung.below * (rung.level->ranks - 1) * (rate.step.value() + rung.detour));
+    const double peers = rung.below * (rung.level->ranks - 1);
+    tally.add_latency(rung, tiny * peers * (rate.step.value() * (network ? congestion : 1) + rung.detour));
     tally.add_wire(rung, q.bytes * (q.ladder.ranks - rung.below) / q.ladder.ranks,
                    rate.efficiency / congestion * rung.bandwidth, rate.ramp.value());
   }

@@ -22,13 +22,14 @@ struct Kin {
   std::string_view prefix, medium;
 };
 constexpr Kin kin[] = {
-    {"nvlink1", "nvlink2"},    {"nvlink6", "nvlink5"},     {"nvlink7", "nvlink5"},     {"nvlinkc2c", "nvlink4"},
-    {"nvlink", "nvlink4"},     {"xgmi", "xgmi"},           {"ualink", "nvlink5"},      {"neuronlink", "xgmi"},
-    {"ici", "nvlink3"},        {"gaudi", "xgmi"},          {"ub", "nvlink4"},          {"pciegen1", "pcie-gen3"},
-    {"pciegen2", "pcie-gen3"}, {"pciegen", "pcie-gen5"},   {"pcie", "pcie-gen4"},      {"infiniband", "infiniband"},
-    {"ib", "infiniband"},      {"roce", "roce"},           {"efa", "efa-v2"},          {"tcpxo", "tcpxo"},
-    {"tcpx", "tcpx"},          {"slingshot", "slingshot"}, {"omnipath", "infiniband"}, {"opa", "infiniband"},
-    {"tcp", "sockets"},        {"sockets", "sockets"},     {"ultraethernet", "roce"},  {"ethernet", "roce"},
+    {"nvlink1", "nvlink2"},    {"nvlink6", "nvlink5"},   {"nvlink7", "nvlink5"},     {"nvlinkc2c", "nvlink4"},
+    {"nvlink", "nvlink4"},     {"xgmi", "xgmi"},         {"ualink", "nvlink5"},      {"neuronlink", "xgmi"},
+    {"ici", "nvlink3"},        {"gaudi", "xgmi"},        {"ub", "nvlink4"},          {"pciegen1", "pcie-gen3"},
+    {"pciegen2", "pcie-gen3"}, {"pciegen", "pcie-gen5"}, {"pcie", "pcie-gen4"},      {"infiniband", "infiniband"},
+    {"ib", "infiniband"},      {"roce", "roce"},         {"efav3", "efa-v4"},        {"efa", "efa-v2"},
+    {"tcpxo", "tcpxo"},        {"tcpx", "tcpx"},         {"slingshot", "slingshot"}, {"omnipath", "infiniband"},
+    {"opa", "infiniband"},     {"tcp", "sockets"},       {"sockets", "sockets"},     {"ultraethernet", "roce"},
+    {"ethernet", "roce"},
 };
 
 const Medium* by_name(const std::vector<Medium>& media, std::string_view name) {
@@ -65,7 +66,8 @@ std::string scale_out_medium(const Cluster& cluster) {
   const double node_gbps = cluster.node.nics * cluster.node.nic_bandwidth.value() * 8e-9;
   if (fabric.starts_with("efa") || fabric == "srd") {
     if (fabric.size() > 3 && fabric.starts_with("efav")) return cluster.node.fabric;
-    return node_gbps <= 800 ? "efa-v1" : "efa-v2";
+    if (node_gbps <= 800) return "efa-v1";  // p4d, p3dn: 100G cards beside PCIe 3 and 4
+    return cluster.node.nic_bandwidth.value() * 8e-9 < 150 ? "efa-v2" : "efa-v4";
   }
   if (fabric.find("tcpxo") != std::string::npos) return "tcpxo";
   if (fabric.find("tcpx") != std::string::npos) return "tcpx";

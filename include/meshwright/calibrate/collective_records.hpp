@@ -12,6 +12,7 @@ namespace meshwright {
 struct MeasuredRow {
   Bytes bytes{};  ///< nccl-tests' size column
   Seconds time{};
+  CollectiveOptions options{};  ///< the table's, with the pair that NCCL's tuner chooses at this size
 };
 
 /// A record, understood: where the group sits, what was forced, what was measured.

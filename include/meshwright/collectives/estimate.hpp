@@ -31,6 +31,8 @@ struct CollectiveEstimate {
 /// Throws Error for an algorithm that does not exist or does not apply when forced.
 CollectiveEstimate estimate(Collective collective, Bytes bytes, const GroupPlace& place, const Platform& platform,
                             const CollectiveOptions& options = {});
+/// True where some candidate is left under the options; false also for names that don't exist.
+bool applies(Collective collective, const GroupPlace& place, const Platform& platform, const CollectiveOptions& options);
 /// Every candidate that applies, fastest first.
 std::vector<CollectiveEstimate> candidates(Collective collective, Bytes bytes, const GroupPlace& place,
                                            const Platform& platform, const CollectiveOptions& options = {});

@@ -34,7 +34,8 @@ struct Exchange {
   Seconds fence{};        ///< what Simple adds to the base
   Rate simple;            ///< long messages; step is per peer
   double tiny = 1;        ///< factor on the latency while a peer gets less than 256 bytes
-  double congestion = 0;  ///< efficiency is divided by 1 + congestion * log2(domains / 2): incast, shared global links
+  double congestion = 0;  ///< steps and wire time are multiplied by 1 + congestion * log2(domains / 2): incast, shared
+                          ///< global links, connections beyond what a NIC holds
 };
 
 /// Parameters belong to the medium, never to a run; `meshwright calibrate nccl-tests` reproduces them from logs.
