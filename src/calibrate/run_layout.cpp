@@ -74,6 +74,12 @@ PipelineSchedule schedule_of(const std::string& text) {
   return PipelineSchedule::one_f_one_b;
 }
 
+/// An interleaved schedule whose chunks were not said has one layer a chunk, the finest there is.
+int virtual_stages_unsaid(const Reader& layout, int layers, int pp) {
+  const bool interleaved = layout.string_or("schedule", "").find("interleaved") != std::string::npos;
+  return interleaved ? std::max(1, (layers + pp - 1) / pp) : 1;
+}
+
 int zero_stage_of(const Reading& r, const Usual& usual) {
   if (r.layout.boolean_or("fsdp", false)) return 3;
   return std::min(3, r.degree("zero_stage", usual.zero_stage, 0));
@@ -98,14 +104,17 @@ void resolve_layout(const Reader& record, RunRecord& run) {
     return;
   }
   l.tp = r.degree("tp", 1), l.pp = r.degree("pp", 1), l.cp = r.degree("cp", 1), l.ep = r.degree("ep", 1);
-  l.vp = l.pp > 1 ? r.degree("vp", 1) : 1;
+  l.vp = l.pp > 1 ? r.degree("vp", virtual_stages_unsaid(r.layout, run.job.model.layers, l.pp)) : 1;
   l.dp = std::max(1, run.job.accelerators / (l.tp * l.pp * l.cp));
   if (l.accelerators() != run.job.accelerators) {
     run.skipped = "layout inconsistent: tp * cp * pp does not divide the number of accelerators";
     return;
   }
   l.etp = r.layout.integer_or("etp", l.ep * l.tp > l.tp * l.cp * l.dp || run.framework != "nemo" ? 1 : 0);
-  l.micro_batch = r.degree("micro_batch", 1);
+  // JAX stacks run a replica's sequences in one pass unless told to accumulate.
+  const bool one_pass = run.framework == "maxtext" || run.framework == "jax-pax";
+  const int sequences = r.layout.integer_or("global_batch", 0) / l.dp;
+  l.micro_batch = r.degree("micro_batch", one_pass && l.pp == 1 ? std::max(1, sequences) : 1);
   run.job.global_batch = r.degree("global_batch", l.dp * l.micro_batch);
   // A source that gives sequences a step that replicas don't divide ran fewer in some of them; the mean counts.
   l.micro_batch = std::min(l.micro_batch, std::max(1, run.job.global_batch / l.dp));
@@ -120,6 +129,10 @@ void resolve_layout(const Reader& record, RunRecord& run) {
   l.tp_comm_overlap = l.tp > 1 && r.flag("tp_comm_overlap", usual.tp_comm_overlap && l.sequence_parallel);
   const auto extra = record.find("extra");
   l.ep_comm_overlap = l.ep > 1 && extra && extra->boolean_or("moe_a2a_overlap", false);
+  if (extra && extra->string_or("cuda_graph_impl", "none") != "none") {
+    run.job.framework.kernel_launch = {};
+    run.job.assumptions.push_back("kernel launches: captured in CUDA graphs");
+  }
   run.job.precision = precision(r.layout.string_or("precision", "bf16"), r.layout.where() + "/precision");
   l.stage_split = usual_stage_split(run.job.model.layers, run.job.framework, l.pp, l.vp);
 }

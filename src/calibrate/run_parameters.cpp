@@ -30,8 +30,10 @@ void set_in_step(Job& j, Medium medium, double value) {
 
 bool always(const Job&, const Layout&) { return true; }
 bool has_tensor(const Job&, const Layout& l) { return l.tp > 1; }
-bool reduces_far(const Job& j, const Layout& l) {
-  return l.dp * l.cp > 1 && j.accelerators > j.cluster.node.scale_up_domain;
+/// Networks whose benchmarks say least about a step: many flows share adapters and a shallow transport.
+bool on_efa(const Job& j, const Layout& l) {
+  return j.accelerators > j.cluster.node.scale_up_domain && l.dp * l.cp * l.tp > 1 &&
+         scale_out_medium(j.cluster).starts_with("efa");
 }
 
 template <auto Member>
@@ -53,50 +55,55 @@ constexpr RunField framework_time(std::string_view field, double spread, bool (*
           enters};
 }
 
-constexpr RunField gemm_row(std::string_view field, bool (*enters)(const Job&, const Layout&)) {
+template <DType T>
+constexpr RunField gemm_row(std::string_view field) {
   return {field,
-          0.15,
+          0.1,
           device,
           [](const Job& j) { return gemm(j).sustained; },
           [](Job& j, double v) { gemm(j).sustained = v; },
-          enters};
+          [](const Job& j, const Layout&) { return j.precision.gemm == T && !j.model.is_moe(); }};
 }
+
+/// Stacks that share their kernels with a device's own figures; the others have their own factor.
+bool reference_stack(const Job& j) { return j.framework.name == "megatron-core"; }
 
 }  // namespace
 
 std::span<const RunField> run_fields() {
   static const std::array rows = {
-      gemm_row("gemm.bf16.sustained", [](const Job& j, const Layout&) { return j.precision.gemm == DType::bf16; }),
-      gemm_row("gemm.fp16.sustained", [](const Job& j, const Layout&) { return j.precision.gemm == DType::fp16; }),
-      gemm_row("gemm.fp8.sustained", [](const Job& j, const Layout&) { return j.precision.gemm == DType::fp8; }),
-      gemm_row("gemm.fp4.sustained", [](const Job& j, const Layout&) { return j.precision.gemm == DType::fp4; }),
-      gemm_row("gemm.int8.sustained", [](const Job& j, const Layout&) { return j.precision.gemm == DType::int8; }),
-      RunField{"attention.forward", 0.15, device,
-               [](const Job& j) { return j.cluster.accelerator.efficiency.attention.forward; },
-               [](Job& j, double v) {
-                 AttentionEfficiency& a = j.cluster.accelerator.efficiency.attention;
-                 const double factor = v / a.forward;
-                 a.forward = v, a.backward *= factor;
-               },
-               [](const Job& j, const Layout&) { return j.framework.fused_attention; }},
+      gemm_row<DType::bf16>("gemm.bf16.sustained"),
+      gemm_row<DType::fp16>("gemm.fp16.sustained"),
+      gemm_row<DType::fp8>("gemm.fp8.sustained"),
+      gemm_row<DType::fp4>("gemm.fp4.sustained"),
+      gemm_row<DType::int8>("gemm.int8.sustained"),
       RunField{"scale_up.in_step", 0.3, scale_up, [](const Job& j) { return platform_of(j.cluster).scale_up.in_step; },
                [](Job& j, double v) { set_in_step(j, platform_of(j.cluster).scale_up, v); }, has_tensor},
       RunField{"scale_out.in_step", 0.3, scale_out,
                [](const Job& j) { return platform_of(j.cluster).scale_out.in_step; },
-               [](Job& j, double v) { set_in_step(j, platform_of(j.cluster).scale_out, v); }, reduces_far},
-      framework_number<&Framework::gemm_efficiency>("gemm_efficiency", 0.1,
-                                                    [](const Job& j, const Layout&) {
-                                                      return j.framework.name != "megatron-core" &&
-                                                             j.framework.host_per_layer.value() == 0;
-                                                    }),
-      framework_number<&Framework::memory_traffic>("memory_traffic", 0.25, always),
-      framework_number<&Framework::tp_overlap_exposed>("tp_overlap_exposed", 0.4, has_tensor),
-      framework_number<&Framework::fsdp_overlap_penalty>("fsdp_overlap_penalty", 0.5,
+               [](Job& j, double v) { set_in_step(j, platform_of(j.cluster).scale_out, v); }, on_efa},
+      framework_number<&Framework::gemm_efficiency>(
+          "gemm_efficiency", 0.07,
+          [](const Job& j, const Layout&) { return !reference_stack(j) && !j.model.is_moe(); }),
+      framework_number<&Framework::attention_efficiency>(
+          "attention_efficiency", 0.3,
+          [](const Job& j, const Layout&) { return !reference_stack(j) && j.framework.fused_attention; }),
+      framework_number<&Framework::grouped_gemm_efficiency>(
+          "grouped_gemm_efficiency", 0.2, [](const Job& j, const Layout&) { return j.model.is_moe(); }),
+      framework_number<&Framework::memory_traffic>("memory_traffic", 0.2,
+                                                   [](const Job& j, const Layout&) { return !j.model.is_moe(); }),
+      framework_number<&Framework::tp_overlap_exposed>(
+          "tp_overlap_exposed", 0.3, [](const Job&, const Layout& l) { return l.tp > 1 && l.tp_comm_overlap; }),
+      framework_number<&Framework::fsdp_overlap_penalty>("fsdp_overlap_penalty", 0.3,
                                                          [](const Job&, const Layout& l) { return l.zero_stage == 3; }),
-      framework_time<&Framework::layer_overhead>("layer_overhead", 0.5, always),
-      framework_time<&Framework::host_per_layer>("host_per_layer", 0.7, always),
-      framework_time<&Framework::host_per_layer_tp>("host_per_layer_tp", 0.7, has_tensor),
-      framework_time<&Framework::pipeline_send_host>("pipeline_send_host", 0.7,
+      framework_time<&Framework::layer_overhead>("layer_overhead", 0.5,
+                                                 [](const Job& j, const Layout&) { return !j.model.is_moe(); }),
+      framework_time<&Framework::kernel_launch>("kernel_launch", 0.4,
+                                                [](const Job& j, const Layout&) { return j.model.is_moe(); }),
+      framework_time<&Framework::host_per_layer>("host_per_layer", 0.5, always),
+      framework_time<&Framework::host_per_layer_tp>(
+          "host_per_layer_tp", 0.5, [](const Job& j, const Layout& l) { return l.tp > j.cluster.node.accelerators; }),
+      framework_time<&Framework::pipeline_send_host>("pipeline_send_host", 0.5,
                                                      [](const Job&, const Layout& l) { return l.pp > 1; }),
   };
   return rows;

@@ -47,6 +47,25 @@ void read_measured(const Reader& record, RunRecord& run) {
   if (!run.measured.step_time) run.skipped = "nothing measured that a step time follows from";
 }
 
+/// Sources that published a kernel table of the very machine: its GEMMs against those of the device's public points on
+/// the same shapes.
+struct OwnKernels {
+  std::string_view set;
+  double gemm;  ///< rate of the box over the device's
+};
+constexpr OwnKernels own_kernels[] = {
+    {"simumax-b200", 0.73},  // SimuMax, configs/system/b200_bf16_ceperm.json (github.com/MooreThreads/SimuMax)
+};
+
+void use_own_kernel_table(RunRecord& run) {
+  for (const OwnKernels& box : own_kernels) {
+    if (run.set != box.set) continue;
+    for (GemmEfficiency& gemm : run.job.cluster.accelerator.efficiency.gemm) gemm.ceiling *= box.gemm;
+    run.job.cluster.accelerator.name += " (" + run.set + ")";
+    run.job.assumptions.push_back("GEMM rates of the source's own kernel table");
+  }
+}
+
 void read_job_of_record(const Reader& record, const Catalog& catalog, RunRecord& run) {
   std::string why;
   const auto model = model_of_record(record.at("model"), why);
@@ -68,6 +87,7 @@ void read_job_of_record(const Reader& record, const Catalog& catalog, RunRecord&
                          BytesPerSecond::base(cluster.number_or("nic_gbps", 0) * 1e9 / 8),
                          cluster.string_or("fabric", ""), cluster.where());
   run.job.assumptions = run.job.cluster.assumptions;
+  use_own_kernel_table(run);
   run.job.framework = framework_of_record(run.framework, record.at("source").string_or("date", ""),
                                           record.at("layout").where() + "/framework");
   resolve_layout(record, run);

@@ -30,7 +30,8 @@ Kernels gemm_kernels(const Operator& op, const Job& job) {
                       .dtype = dtype,
                       .block_scaled = recipe.name == "fp8-block"},
                      device) /
-           job.framework.gemm_efficiency;
+           (job.framework.gemm_efficiency *
+            (op.kind == OperatorKind::grouped_gemm ? job.framework.grouped_gemm_efficiency : 1));
   };
   return {time(op.m, op.n, op.k), time(op.m, op.k, op.n), time(op.n, op.k, op.m)};
 }
@@ -46,8 +47,9 @@ Kernels attention_kernels(const Operator& op, const Job& job) {
                              .v_head_dim = op.v_head_dim,
                              .window = op.window,
                              .fused = job.framework.fused_attention};
-  return {attention_forward_time(shape, job.cluster.accelerator, job.precision.rest),
-          attention_backward_time(shape, job.cluster.accelerator, job.precision.rest),
+  const double efficiency = job.framework.fused_attention ? job.framework.attention_efficiency : 1;
+  return {attention_forward_time(shape, job.cluster.accelerator, job.precision.rest) / efficiency,
+          attention_backward_time(shape, job.cluster.accelerator, job.precision.rest) / efficiency,
           {}};
 }
 
@@ -150,16 +152,39 @@ void add_context(BlockCost& cost, const BlockContext& x, const Windows& w) {
   if (cost.recompute[1].compute.value() > 0) cost.recompute[1].context += cost.forward.context;
 }
 
-/// Dispatch and combine: each token's hidden vector to its top_k experts and back, in forward and in backward.
+/// Nodes other than its own that a token's top_k experts are spread over, of `nodes`.
+double remote_nodes(const Transformer& model, double nodes) {
+  double reached = nodes * (1 - std::pow(1 - 1 / nodes, model.top_k));
+  if (model.groups_per_token > 0) reached = std::min<double>(reached, model.groups_per_token);
+  return reached * (nodes - 1) / nodes;
+}
+
+/// One exchange of expert tokens. By rank: an all-to-all of top_k copies a token. By node: one copy to each node that
+/// has an expert of it, over the network, and from there top_k copies inside; the two run as a pipeline (DeepEP).
+Seconds exchange(const BlockContext& x) {
+  const int etp = expert_tensor_parallel(x.layout);
+  const double vectors = tokens(x) / x.layout.tp * etp * x.job.moe_imbalance;
+  const Bytes one = Bytes::base(vectors * x.job.model.hidden * 2), sent = one * x.job.model.top_k;
+  const Group all = groups(x.layout).expert;
+  const int inside = x.communication.ranks_inside(all);
+  if (!x.job.framework.dispatch_by_node || inside == all.size) {
+    return x.communication.time(Collective::all_to_all, sent, all);
+  }
+  const int nodes = all.size / inside;
+  const Group across{nodes, all.stride * inside}, within{inside, all.stride};
+  // all_to_all keeps 1/nodes of the buffer at home.
+  const Bytes network = one * remote_nodes(x.job.model, nodes) * (nodes / (nodes - 1.0));
+  return std::max(x.communication.time(Collective::all_to_all, network, across),
+                  x.communication.time(Collective::all_to_all, sent, within));
+}
+
+/// Dispatch and combine, in forward and in backward.
 void add_expert(BlockCost& cost, const BlockContext& x) {
   if (x.layout.ep <= 1) return;
-  const int etp = expert_tensor_parallel(x.layout);
-  const double local = tokens(x) / x.layout.tp * etp;
-  const Bytes sent = Bytes::base(local * x.job.model.top_k * x.job.model.hidden * 2 * x.job.moe_imbalance);
-  const Seconds exchange = 2 * x.communication.time(Collective::all_to_all, sent, groups(x.layout).expert);
+  const Seconds both = 2 * exchange(x);
+  const bool beside = x.layout.ep_comm_overlap || effective_schedule(x.layout) == PipelineSchedule::dual_pipe;
   const auto put = [&](Pass& pass) {
-    const Overlap o = x.layout.ep_comm_overlap ? overlap(pass.compute, exchange, x.job.framework.overlap_slowdown)
-                                               : Overlap{exchange, {}};
+    const Overlap o = beside ? overlap(pass.compute, both, x.job.framework.overlap_slowdown) : Overlap{both, {}};
     pass.expert += o.exposed, pass.expert_hidden += o.hidden;
   };
   put(cost.forward), put(cost.backward);
@@ -174,11 +199,24 @@ Shard shard_of(const BlockContext& x) {
           .imbalance = x.job.moe_imbalance};
 }
 
+/// Launches of forward and backward: three products a GEMM (one launch an expert, where low precision keeps experts in
+/// separate products), a streaming kernel forward and one or two backward.
+double launches_of(const BlockContext& x, std::span<const Operator> operators) {
+  double launches = 0;
+  for (const Operator& op : operators) {
+    const bool apart = op.kind == OperatorKind::grouped_gemm && x.job.precision.gemm != x.job.precision.rest;
+    launches += is_gemm(op) ? 3 * (apart ? op.groups : 1) : 2.5 * op.kernels;
+  }
+  return launches;
+}
+
 Seconds host_floor(const BlockContext& x, std::span<const Operator> operators) {
   const Framework& f = x.job.framework;
-  double launches = 0;
-  for (const Operator& op : operators) launches += op.kernels * (is_gemm(op) ? 3 : 2.5);
-  return std::max(f.host_per_layer + std::log2(x.layout.tp) * f.host_per_layer_tp, launches * f.kernel_launch);
+  const double further_nodes = std::ceil(static_cast<double>(x.layout.tp) / x.job.cluster.node.accelerators) - 1;
+  Seconds floor = f.host_per_layer + further_nodes * f.host_per_layer_tp;
+  const double rows = static_cast<double>(x.layout.micro_batch) * x.job.model.heads / x.layout.tp;
+  if (!f.fused_attention && std::fmod(rows, 4) != 0) floor += f.host_softmax_fallback;
+  return std::max(floor, launches_of(x, operators) * f.kernel_launch);
 }
 
 }  // namespace

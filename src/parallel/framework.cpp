@@ -40,6 +40,8 @@ constexpr auto number_fields = std::to_array<Field<double>>({
     {"usable_memory", &Framework::usable_memory},
     {"memory_traffic", &Framework::memory_traffic},
     {"gemm_efficiency", &Framework::gemm_efficiency},
+    {"attention_efficiency", &Framework::attention_efficiency},
+    {"grouped_gemm_efficiency", &Framework::grouped_gemm_efficiency},
     {"tp_overlap_exposed", &Framework::tp_overlap_exposed},
     {"overlap_slowdown", &Framework::overlap_slowdown},
     {"fsdp_overlap_penalty", &Framework::fsdp_overlap_penalty},
@@ -53,6 +55,7 @@ constexpr auto time_fields = std::to_array<Field<Seconds>>({
     {"layer_overhead", &Framework::layer_overhead},
     {"step_overhead", &Framework::step_overhead},
     {"pipeline_send_host", &Framework::pipeline_send_host},
+    {"host_softmax_fallback", &Framework::host_softmax_fallback},
 });
 constexpr auto flag_fields = std::to_array<Field<bool>>({
     {"fused_attention", &Framework::fused_attention},
@@ -61,6 +64,7 @@ constexpr auto flag_fields = std::to_array<Field<bool>>({
     {"overlap_param_gather", &Framework::overlap_param_gather},
     {"tp_comm_overlap", &Framework::tp_comm_overlap},
     {"tp_backward_overlap", &Framework::tp_backward_overlap},
+    {"dispatch_by_node", &Framework::dispatch_by_node},
     {"low_precision_inputs", &Framework::low_precision_inputs},
     {"logs_allocated", &Framework::logs_allocated},
     {"logs_first_stage", &Framework::logs_first_stage},

@@ -44,13 +44,20 @@ void add_gathers(Slot& slot, double count, const BlockCost& block, const StepCon
   slot.gather_hidden += count * (forward.hidden + backward.hidden);
 }
 
+/// ZeRO-3 in its usual form; a stage of a pipeline may stay gathered over its micro-batches, which then costs as
+/// ZeRO-2.
+bool gathers_each_pass(const StepConstants& c, const Layout& l) noexcept {
+  return l.zero_stage == 3 && !(c.keeps_gathered_with_pipeline && l.pp > 1);
+}
+
 Slot make_slot(const StageKind& kind, const StepConstants& c, const Entries& e, const Layout& l) noexcept {
   Slot slot;
   Seconds host;
+  const bool gathers = gathers_each_pass(c, l);
   const auto put = [&](double count, const BlockCost& block, Recompute mode) {
     add(slot, count, block, mode);
     host += count * block.host;
-    if (l.zero_stage == 3) add_gathers(slot, count, block, c, e, mode);
+    if (gathers) add_gathers(slot, count, block, c, e, mode);
   };
   for (std::size_t i = 0; i < kind.blocks.size(); ++i) put(kind.blocks[i], e.shard->blocks[i], l.recompute);
   put(kind.embedding, e.shard->embedding, Recompute::none);
@@ -63,6 +70,7 @@ Slot make_slot(const StageKind& kind, const StepConstants& c, const Entries& e, 
   slot.expert_parameters *= e.stages->parameter_copies;
   const double passes = l.recompute == Recompute::full ? 4 : 3;
   const Seconds gpu = slot.total() + kind.all_blocks * passes * c.layer_overhead;
+  if (l.pp > 1 && c.crosses_nodes) host += kind.all_blocks * (l.tp - 1) * c.pipeline_send_host;
   slot.idle = std::max(gpu, host) - slot.total();
   return slot;
 }
@@ -87,25 +95,29 @@ Overlap reduction(const Slot& slot, const StepConstants& c, const Entries& e, co
     // The last bucket has nothing left to hide behind.
     const double last = std::min(1.0, c.bucket_parameters / parameters);
     Overlap sum{reduce + gather, {}};
+    // With virtual stages all chunks but one are done with their gradients (or wait for their parameters) while the
+    // pipeline passes pp micro-batches through that one.
+    const double windows = 1 + (l.pp - 1.0) * (l.vp - 1.0) / l.vp;
     if (l.overlap_grad_reduce) {
-      const Overlap body = overlap(slot.backward.compute, (1 - last) * reduce, c.overlap_slowdown);
+      const Overlap body = overlap(windows * slot.backward.compute, (1 - last) * reduce, c.overlap_slowdown);
       sum = {body.exposed + last * reduce + gather, body.hidden};
     }
     if (l.overlap_param_gather && l.zero_stage > 0) {
-      const Overlap body = overlap(slot.forward.compute, (1 - last) * gather, c.overlap_slowdown);
+      const Overlap body = overlap(windows * slot.forward.compute, (1 - last) * gather, c.overlap_slowdown);
       sum.exposed += body.exposed + last * gather - gather;
       sum.hidden += body.hidden;
     }
     return sum;
   };
-  if (l.zero_stage == 3) {
-    if (e.replicas->size <= 1) return {};
+  Overlap replicas;
+  if (e.replicas->size > 1) {
     const double held = (slot.parameters + slot.expert_parameters) / e.shards->size;
     const Seconds reduce = e.replicas->all_reduce(Bytes::base(held * c.reduce_bytes));
-    return l.overlap_grad_reduce ? overlap(slot.backward.compute, reduce, c.overlap_slowdown) : Overlap{reduce, {}};
+    replicas = l.overlap_grad_reduce ? overlap(slot.backward.compute, reduce, c.overlap_slowdown) : Overlap{reduce, {}};
   }
+  if (gathers_each_pass(c, l)) return replicas;
   const Overlap dense = of(slot.parameters, *e.shards), experts = of(slot.expert_parameters, *e.expert_data);
-  return {dense.exposed + experts.exposed, dense.hidden + experts.hidden};
+  return {dense.exposed + experts.exposed + replicas.exposed, dense.hidden + experts.hidden + replicas.hidden};
 }
 
 Seconds update(const Slot& slot, const StepConstants& c, const Entries& e, const Layout& l) noexcept {
@@ -147,7 +159,6 @@ Step step_time(const StepConstants& c, const Entries& e, const Layout& l) noexce
     const Seconds send = e.pipeline->send(e.shard->boundary);
     const double steady = l.vp > 1 && l.overlap_p2p ? 0 : 2.0 * l.vp * m;
     t.pipeline = (steady + 2.0 * (l.pp - 1)) * send;
-    t.host += 2.0 * l.vp * m * c.pipeline_send_host;
     t.bubble = pipeline_bubble(effective_schedule(l), l.pp, l.vp, step.micro_batches, own, others);
     if (c.tied_embeddings && l.zero_stage < 3) {
       t.data_parallel += e.pipeline->send(Bytes::base(e.shard->embedding.parameters * c.reduce_bytes));

@@ -23,7 +23,7 @@ ShardKey shard_key(const Layout& l) {
           l.micro_batch,
           l.sequence_parallel,
           l.tp_comm_overlap,
-          l.ep_comm_overlap};
+          l.ep_comm_overlap || effective_schedule(l) == PipelineSchedule::dual_pipe};
 }
 
 ShardCosts shard_costs(const BlockContext& context, const std::vector<LayerClass>& classes) {
@@ -60,14 +60,19 @@ StepConstants constants_of(const Job& job) {
           .fsdp_overlap_penalty = f.fsdp_overlap_penalty,
           .layer_overhead = f.layer_overhead,
           .step_overhead = f.step_overhead,
-          .pipeline_send_host = f.pipeline_send_host};
+          .pipeline_send_host = f.pipeline_send_host,
+          .crosses_nodes = job.accelerators > job.cluster.node.accelerators,
+          .keeps_gathered_with_pipeline = f.keeps_gathered_with_pipeline};
 }
 
 }  // namespace
 
 struct Tables::Impl {
   explicit Impl(const Job& j)
-      : job(j), classes(layer_classes(j.model)), communication(job.cluster), constants(constants_of(j)) {}
+      : job(j),
+        classes(layer_classes(j.model)),
+        communication(job.cluster, job.accelerators),
+        constants(constants_of(j)) {}
 
   const GroupCosts* group(const Group& g, Bytes typical) {
     const GroupKey key{g.size, g.stride};

@@ -49,7 +49,7 @@ Seconds attention_backward_time(const AttentionShape& shape, const Accelerator& 
 /// fp8 key-value cache. Falls back on the training kernel where prefill was not measured.
 Seconds prefill_attention_time(const AttentionShape& shape, const Accelerator& device, DType dtype = DType::bf16);
 
-/// Streaming kernels: kernels * floor + bytes / (fraction * bandwidth).
+/// Streaming kernels: kernels * floor + (bytes - half of what fits the L2 cache) / (fraction * bandwidth).
 Seconds memory_bound_time(Bytes bytes, const Accelerator& device, double kernels = 1);
 
 }  // namespace meshwright

@@ -37,7 +37,7 @@ struct BlockCost {
   double expert_parameters = 0;   ///< routed experts held by a rank
 };
 
-/// Key: (tp, cp, ep, etp, micro_batch, sequence_parallel, tp_comm_overlap, ep_comm_overlap).
+/// Key: (tp, cp, ep, etp, micro_batch, sequence_parallel, tp_comm_overlap, expert exchange beside compute).
 struct ShardCosts {
   std::vector<BlockCost> blocks;  ///< by layer class, as layer_classes() orders them
   BlockCost embedding, head, mtp;
@@ -86,6 +86,8 @@ struct StepConstants {
   double reduce_bytes = 4, parameter_bytes = 2, bucket_parameters = 40e6;
   double overlap_slowdown = 0, fsdp_overlap_penalty = 0;
   Seconds layer_overhead, step_overhead, pipeline_send_host;
+  bool crosses_nodes = false;                 ///< the job is larger than a node
+  bool keeps_gathered_with_pipeline = false;  ///< ZeRO-3 gathers once a step where there is a pipeline
 };
 
 /// The tables of a job. Not thread-safe while entries() still adds; fill them first, then read from any thread.
