@@ -5,7 +5,6 @@
 
 #include <set>
 
-#include "meshwright/collectives/verify.hpp"
 #include "meshwright/core/error.hpp"
 
 namespace meshwright {
@@ -42,28 +41,15 @@ TEST(Algorithm, MarkdownHasALinePerRow) {
   EXPECT_EQ(static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n')), algorithms().size() + 2);
 }
 
-// A checker that accepts everything proves nothing: broken schedules must be found.
-TEST(Verify, FindsWhatIsBroken) {
-  const Shape shape = flat_shape(4);
-  Schedule missing = schedule(algorithm(Collective::all_reduce, "ring", ""), shape);
-  missing.phases.back().repeats -= 1;
-  EXPECT_TRUE(find_fault(missing).has_value());
-
-  Schedule twice = schedule(algorithm(Collective::all_reduce, "recursive_doubling", ""), shape);
-  twice.phases.push_back(twice.phases.back());
-  EXPECT_THAT(find_fault(twice).value_or(""), testing::HasSubstr("twice"));
-
-  Schedule early = schedule(algorithm(Collective::broadcast, "binomial", ""), shape);
-  std::swap(early.phases.front(), early.phases.back());
-  EXPECT_THAT(find_fault(early).value_or(""), testing::HasSubstr("before"));
-}
-
-TEST(Schedule, ARingOfFourThousandIsEightThousandTransfers) {
-  const Schedule ring = schedule(algorithm(Collective::all_reduce, "ring", ""), flat_shape(4096));
-  std::size_t transfers = 0;
-  for (const Phase& phase : ring.phases) transfers += phase.transfers.size();
-  EXPECT_EQ(transfers, 8192U);
-  EXPECT_EQ(round_count(ring), 2 * 4095);
+TEST(Algorithm, StagesNameFlatRowsOfTheTable) {
+  for (const Algorithm& row : algorithms()) {
+    for (const Stage& stage : row.stages) {
+      const Algorithm* flat = find_algorithm(stage.collective, stage.algorithm);
+      ASSERT_NE(flat, nullptr) << row.name << " names " << stage.algorithm;
+      EXPECT_TRUE(flat->stages.empty()) << row.name;
+      EXPECT_LT(stage.level, level_limit) << row.name;
+    }
+  }
 }
 
 }  // namespace
