@@ -79,6 +79,93 @@ TEST(Published, ExpertStatesWithoutReplicas) {
   EXPECT_NEAR(48 * 18 * layers.blocks.front().expert_parameters, 65e9, 1e9);
 }
 
+/// What users reported of their own runs: did it fit?
+struct Report {
+  const char* url;
+  Job job;
+  Layout layout;
+  double capacity_gib;
+  bool runs;
+};
+
+Job fp16_job(Transformer model, int accelerators, int seq_len, int batch, const std::string& stack) {
+  Job job = test_job(std::move(model), accelerators, seq_len, batch, stack);
+  job.precision = precision("fp16", "test");
+  return job;
+}
+
+std::vector<Report> reports() {
+  const Transformer llama2 = llama(32, 4096, 11008, 32, 32, 32000);
+  Transformer neox = gpt(44, 6144, 64, 50432), large = gpt(40, 5120, 40, 50304);
+  neox.tied_embeddings = large.tied_embeddings = false;
+  const Recompute full = Recompute::full;
+  return {
+      {"https://github.com/alibaba/Megatron-LLaMA/issues/11",
+       test_job(llama2, 2, 4096, 64),
+       {.tp = 2, .micro_batch = 4},
+       80,
+       false},
+      {"https://github.com/alibaba/Megatron-LLaMA/issues/11",
+       test_job(llama2, 4, 4096, 64),
+       {.tp = 2, .dp = 2, .micro_batch = 4},
+       80,
+       true},
+      {"https://github.com/EleutherAI/gpt-neox/issues/409",
+       fp16_job(large, 8, 2048, 64, "gpt-neox"),
+       {.tp = 8, .sequence_parallel = false},
+       40,
+       false},
+      {"https://github.com/EleutherAI/gpt-neox/issues/707",
+       fp16_job(neox, 24, 2048, 64, "gpt-neox"),
+       {.tp = 4, .pp = 6, .sequence_parallel = false, .recompute = full},
+       40,
+       true},
+      {"https://github.com/hiyouga/LlamaFactory/issues/1221",
+       fp16_job(llama2, 8, 2048, 64, "llama-factory"),
+       {.dp = 8, .zero_stage = 2, .recompute = full},
+       32,
+       false},
+      {"https://github.com/hiyouga/LlamaFactory/issues/1221",
+       fp16_job(llama2, 8, 2048, 64, "llama-factory"),
+       {.dp = 8, .zero_stage = 3, .recompute = full},
+       32,
+       true},
+      {"https://github.com/hiyouga/LlamaFactory/issues/5977",
+       fp16_job(llama_8b(), 8, 1024, 8, "llama-factory"),
+       {.dp = 8, .zero_stage = 3, .recompute = full},
+       24,
+       false},
+      {"https://github.com/hiyouga/LlamaFactory/issues/5977",
+       fp16_job(llama_8b(), 8, 1024, 8, "llama-factory"),
+       {.dp = 8, .zero_stage = 3, .recompute = full, .offload_optimizer = true},
+       24,
+       true},
+      {"https://github.com/hiyouga/LlamaFactory/issues/5590",
+       test_job(llama(80, 8192, 29568, 64, 8, 152064), 16, 2048, 16, "llama-factory"),
+       {.dp = 16, .zero_stage = 3, .recompute = full},
+       80,
+       false},
+      {"https://github.com/simplescaling/s1/issues/25",
+       test_job(llama(64, 5120, 27648, 40, 8, 152064), 16, 8192, 16, "fsdp"),
+       {.dp = 16, .zero_stage = 3, .recompute = full},
+       80,
+       true},
+      {"https://github.com/pytorch/torchtitan/issues/620",
+       test_job(llama_8b(), 1, 2048, 8, "torchtitan"),
+       {.zero_stage = 3},
+       80,
+       false},
+  };
+}
+
+TEST(Published, UserReports) {
+  for (Report report : reports()) {
+    report.job.cluster.accelerator.memory_capacity = Bytes::base(report.capacity_gib * gib);
+    const bool fits = !memory_violation(report.job, report.layout);
+    EXPECT_EQ(fits, report.runs) << report.url << " " << describe_layout(report.layout);
+  }
+}
+
 TEST(Memory, MoreShardsNeverTakeMore) {
   for (const std::string stack : {"megatron-core", "torchtitan", "deepspeed", "nanotron"}) {
     double last = 1e30;
