@@ -1,4 +1,5 @@
 #include "meshwright/calibrate/validate_runs.hpp"
+#include "meshwright/parallel/memory.hpp"
 
 #include <fmt/format.h>
 
@@ -28,8 +29,10 @@ RunCheck check_run(const RunRecord& run) {
   check.configuration = configuration_of(run);
   check.prediction = predict(run.job, run.layout);
   check.step_time_error = check.prediction->step_time / *run.measured.step_time - 1;
-  if (run.measured.peak_memory)
-    check.peak_memory_error = check.prediction->memory.reserved / *run.measured.peak_memory - 1;
+  if (run.measured.peak_memory) {
+    check.logged_peak = logged_peak(run.job, run.layout);
+    check.peak_memory_error = *check.logged_peak / *run.measured.peak_memory - 1;
+  }
   check.counted = run.task == "pretrain" && run.state.empty();
   return check;
 }

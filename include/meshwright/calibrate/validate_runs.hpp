@@ -19,6 +19,7 @@ struct RunCheck {
   MeasuredRun measured;
   std::optional<Prediction> prediction;
   std::optional<double> step_time_error;    ///< predicted / measured - 1
+  std::optional<Bytes> logged_peak;         ///< predicted, as the stack logs it: allocated or reserved, rank 0 or worst
   std::optional<double> peak_memory_error;  ///< predicted / measured - 1
   std::optional<std::string> skipped;
   /// Whether the record counts in headline figures: a pre-training step of a job that was not sick. Never the error.
