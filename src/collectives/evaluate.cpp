@@ -41,6 +41,16 @@ std::array<double, level_limit> level_loads(const Schedule& s, const std::vector
   return loads;
 }
 
+/// Rounds that stand for all of a phase, and for how many each: all of them up to `most`, else evenly spread ones.
+std::vector<std::pair<int, double>> sampled_rounds(const Phase& phase, int most) {
+  const int count = std::min(phase.repeats, most);
+  std::vector<std::pair<int, double>> rounds;
+  for (int i = 0; i < count; ++i)
+    rounds.emplace_back(static_cast<int>(static_cast<long long>(i) * phase.repeats / count),
+                        static_cast<double>(phase.repeats) / count);
+  return rounds;
+}
+
 Seconds round_time(const Schedule& s, const std::vector<Transfer>& round, Bytes chunk, const LevelLinks& links) {
   const auto loads = level_loads(s, round);
   Seconds slowest{};
@@ -101,8 +111,8 @@ Seconds alpha_beta_time(const Schedule& schedule, Bytes n, const LevelLinks& lin
   Seconds sum{};
   for (const Phase& phase : schedule.phases) {
     const bool alike = phase.peer_shift == 0 || schedule.shape.flat();
-    for (int repeat = 0; repeat < (alike ? 1 : phase.repeats); ++repeat)
-      sum += (alike ? phase.repeats : 1) * round_time(schedule, round_of(schedule, phase, repeat), chunk, links);
+    for (const auto& [repeat, weight] : sampled_rounds(phase, alike ? 1 : 1024))
+      sum += weight * round_time(schedule, round_of(schedule, phase, repeat), chunk, links);
   }
   return sum;
 }
@@ -149,6 +159,23 @@ std::uint64_t lock_step_time(const LogGP& p, std::uint64_t rounds, std::uint64_t
   return rounds * (2 * p.o + p.L) + (wire_bytes - rounds) * std::max(p.O, p.G);
 }
 
+namespace {
+
+/// One round of every group. Wire overhead of the protocol makes messages longer.
+std::vector<Flow> flows_of(const Schedule& schedule, const Phase& phase, int repeat, Bytes chunk,
+                           std::span<const std::vector<int>> groups, const LevelLinks& links) {
+  std::vector<Flow> flows;
+  for (const Transfer& t : round_of(schedule, phase, repeat)) {
+    const double overhead = links[static_cast<std::size_t>(transfer_level(schedule, t))].efficiency;
+    for (const std::vector<int>& group : groups)
+      flows.push_back({group[static_cast<std::size_t>(t.source)], group[static_cast<std::size_t>(t.target)],
+                       chunk * (t.count / overhead)});
+  }
+  return flows;
+}
+
+}  // namespace
+
 std::optional<FlowEvaluation> flow_evaluation(const Schedule& schedule, Bytes n, const Fabric& fabric,
                                               std::span<const std::vector<int>> groups, const LevelLinks& links,
                                               const RouteOptions& options) {
@@ -158,21 +185,13 @@ std::optional<FlowEvaluation> flow_evaluation(const Schedule& schedule, Bytes n,
   Seconds longest{};
   for (const Phase& phase : schedule.phases) {
     // A chunk shift changes what is sent, not to whom: one round stands for all.
-    const int different = phase.peer_shift == 0 ? 1 : phase.repeats;
-    for (int repeat = 0; repeat < different; ++repeat) {
-      std::vector<Flow> flows;
-      for (const Transfer& t : round_of(schedule, phase, repeat)) {
-        const double overhead = links[static_cast<std::size_t>(transfer_level(schedule, t))].efficiency;
-        for (const std::vector<int>& group : groups)
-          flows.push_back({group[static_cast<std::size_t>(t.source)], group[static_cast<std::size_t>(t.target)],
-                           chunk * (t.count / overhead)});
-      }
-      const FlowResult solved = solve_flows(fabric, flows, options);
+    for (const auto& [repeat, weight] : sampled_rounds(phase, phase.peer_shift == 0 ? 1 : 64)) {
+      const FlowResult solved = solve_flows(fabric, flows_of(schedule, phase, repeat, chunk, groups, links), options);
       if (solved.time > longest) {
         longest = solved.time;
         result.limiting_resource = describe_resource(fabric, solved.resource);
       }
-      result.time += solved.time * (phase.peer_shift == 0 ? phase.repeats : 1);
+      result.time += solved.time * weight;
     }
   }
   return result;

@@ -45,23 +45,26 @@ PlacedShape torus_place(const Setting& s) {
   return torus;
 }
 
+/// NVLS combines in a scale-up switch, SHARP in the network's: whether that level can.
+bool can_combine(const Setting& s, std::string_view row, std::size_t level) {
+  if (row != "nvls" && row != "sharp") return true;
+  const LevelKind kind = row == "nvls" ? LevelKind::scale_up : LevelKind::scale_out;
+  return level < s.place.levels.size() && s.place.levels[level].reduces && s.place.levels[level].kind == kind;
+}
+
 /// Every level that the row combines at must be able to.
 bool switches_reduce(const Algorithm& row, const Setting& s) {
-  if (row.means != Means::switch_reduction) return true;
-  const auto reduces = [&](std::size_t level) {
-    return level < s.place.levels.size() && s.place.levels[level].reduces;
-  };
-  if (row.stages.empty()) return s.place.levels.size() == 1 && reduces(0);
+  if (row.stages.empty())
+    return row.means != Means::switch_reduction || (s.place.levels.size() == 1 && can_combine(s, row.name, 0));
   return std::all_of(row.stages.begin(), row.stages.end(), [&](const Stage& stage) {
-    const bool in_switch = stage.algorithm == "nvls" || stage.algorithm == "sharp";
-    return !in_switch || reduces(static_cast<std::size_t>(stage.level));
+    return can_combine(s, stage.algorithm, static_cast<std::size_t>(stage.level));
   });
 }
 
 /// Rows that list a transfer for every pair of ranks are left out where that is too many.
 bool small_enough(const Algorithm& row, int ranks) {
   const bool pairs = row.collective == Collective::all_to_all || row.name == "direct";
-  return !pairs || row.name == "pairwise" || ranks <= 2048;
+  return !pairs || row.name == "pairwise" || ranks <= 512;
 }
 
 /// The level with the least bandwidth.
@@ -86,39 +89,94 @@ Seconds round_latencies(const Schedule& schedule, const LevelLinks& links) {
   return sum;
 }
 
-std::optional<CollectiveEvaluation> evaluate_row(const Algorithm& row, const Setting& s) {
-  if (row.routed || !switches_reduce(row, s) || !small_enough(row, s.size)) return std::nullopt;
-  if ((row.means == Means::torus_links) && !on_torus(s)) return std::nullopt;
-  const PlacedShape placed = row.means == Means::torus_links ? torus_place(s) : s.placed;
-  Shape shape = placed.shape;
-  const bool laid_over = !row.supports(shape);  // a flat row on a group of several levels
-  if (laid_over) shape = flat_shape(s.size);
-  if (!row.supports(shape)) return std::nullopt;
-  shape.segments = best_segments(row, shape, s.n, placed.links);
-  CollectiveEvaluation result{.algorithm = row.name, .segments = shape.segments};
-  result.limiting_link = limiting_level(placed);
-  if (s.model == CostModel::alpha_beta && !laid_over) {
-    result.time = alpha_beta_time(row, shape, s.n, placed.links);
-    return result;
+/// The outer two levels as one, the slower of them counting.
+PlacedShape folded(const PlacedShape& placed) {
+  PlacedShape two = placed;
+  two.shape.extent = {placed.shape.extent[0], placed.shape.extent[1] * placed.shape.extent[2], 1};
+  if (placed.shape.extent[2] > 1) {
+    two.links[1].cost.alpha = std::max(placed.links[1].cost.alpha, placed.links[2].cost.alpha);
+    if (placed.links[2].cost.beta > placed.links[1].cost.beta) {
+      two.links[1].cost.beta = placed.links[2].cost.beta;
+      two.links[1].link = placed.links[2].link;
+    }
+    two.links[1].efficiency = std::min(placed.links[1].efficiency, placed.links[2].efficiency);
   }
-  Schedule schedule_of_row = schedule(row, shape);
-  schedule_of_row.shape.extent = placed.shape.extent;
-  if (s.model == CostModel::alpha_beta) {
-    result.time = alpha_beta_time(schedule_of_row, s.n, placed.links);
-  } else if (s.model == CostModel::loggp) {
+  return two;
+}
+
+/// A row on the shape that it takes: the group's own, with its outer levels as one, or flat, laid over the levels.
+struct Fit {
+  PlacedShape placed;
+  Shape shape;
+  bool laid_over = false;
+};
+std::optional<Fit> fit(const Algorithm& row, const Setting& s) {
+  if (row.routed || !switches_reduce(row, s) || !small_enough(row, s.size)) return std::nullopt;
+  if (row.means == Means::torus_links && !on_torus(s)) return std::nullopt;
+  const PlacedShape own = row.means == Means::torus_links ? torus_place(s) : s.placed;
+  for (const PlacedShape& placed : {own, folded(own)}) {
+    if (row.supports(placed.shape)) return Fit{placed, placed.shape, false};
+  }
+  if (!row.supports(flat_shape(s.size))) return std::nullopt;
+  return Fit{own, flat_shape(s.size), true};
+}
+
+/// Where few ranks of a domain talk to the outside at a time (a ring), a library runs one channel for each rank, every
+/// channel entering and leaving by another one: the groups, once for every turn of the ranks inside their domains.
+std::vector<std::vector<int>> turned(const Setting& s, const Schedule& row) {
+  const int inside = row.shape.extent[0];
+  std::vector<std::vector<int>> channels;
+  for (const std::vector<int>& group : s.groups) {
+    for (int turn = 0; turn < inside; ++turn) {
+      std::vector<int>& channel = channels.emplace_back();
+      for (int r = 0; r < row.ranks(); ++r)
+        channel.push_back(group[static_cast<std::size_t>(r / inside * inside + (r + turn) % inside)]);
+    }
+  }
+  return channels;
+}
+bool few_leave(const Schedule& row) {
+  int leaving = 0;
+  for (const Transfer& t : row.phases.front().transfers) leaving += transfer_level(row, t) > 0;
+  return row.switch_levels.empty() && leaving > 0 && 2 * leaving <= row.ranks();
+}
+
+std::optional<FlowEvaluation> flows_of_row(const Schedule& row, const Setting& s, const LevelLinks& links) {
+  if (!few_leave(row)) return flow_evaluation(row, s.n, *s.fabric, s.groups, links);
+  return flow_evaluation(row, s.n / row.shape.extent[0], *s.fabric, turned(s, row), links);
+}
+
+std::optional<Seconds> scheduled_time(const Schedule& row, const Setting& s, const LevelLinks& links,
+                                      std::string& limiting) {
+  if (s.model == CostModel::alpha_beta) return alpha_beta_time(row, s.n, links);
+  if (s.model == CostModel::loggp) {
     std::size_t outermost = 0;
     for (std::size_t level = 1; level < level_limit; ++level) {
-      if (placed.shape.extent[level] > 1) outermost = level;
+      if (row.shape.extent[level] > 1) outermost = level;
     }
-    const auto time = loggp_time(schedule_of_row, s.n, placed.links[outermost].cost);
-    if (!time) return std::nullopt;
-    result.time = *time;
-  } else {
-    const auto flow = flow_evaluation(schedule_of_row, s.n, *s.fabric, s.groups, placed.links);
-    if (!flow) return std::nullopt;
-    result.time = flow->time + round_latencies(schedule_of_row, placed.links);
-    result.limiting_link = flow->limiting_resource;
+    return loggp_time(row, s.n, links[outermost].cost);
   }
+  const auto flow = flows_of_row(row, s, links);
+  if (!flow) return std::nullopt;
+  limiting = flow->limiting_resource;
+  return flow->time + round_latencies(row, links);
+}
+
+std::optional<CollectiveEvaluation> evaluate_row(const Algorithm& row, const Setting& s) {
+  std::optional<Fit> found = fit(row, s);
+  if (!found) return std::nullopt;
+  found->shape.segments = best_segments(row, found->shape, s.n, found->placed.links);
+  CollectiveEvaluation result{
+      .algorithm = row.name, .segments = found->shape.segments, .limiting_link = limiting_level(found->placed)};
+  if (s.model == CostModel::alpha_beta && !found->laid_over) {
+    result.time = alpha_beta_time(row, found->shape, s.n, found->placed.links);
+    return result;
+  }
+  Schedule spelled_out = schedule(row, found->shape);
+  spelled_out.shape.extent = found->placed.shape.extent;
+  const auto time = scheduled_time(spelled_out, s, found->placed.links, result.limiting_link);
+  if (!time) return std::nullopt;
+  result.time = *time;
   return result;
 }
 

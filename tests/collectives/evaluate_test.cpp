@@ -35,6 +35,21 @@ TEST(Evaluate, LargeRingsAgreeUnderTheThreeModels) {
   EXPECT_NEAR(flow, beta, 0.01 * beta);
 }
 
+// One channel a rank: a ring over nodes uses all NICs, in the model of levels and on the graph.
+TEST(Evaluate, RingsOverNodesUseAllNics) {
+  const Bytes n = 1_GiB;
+  const Cluster cluster = dgx_h100(4);
+  const double beta =
+      evaluate(CostModel::alpha_beta, Collective::all_reduce, n, cluster, 32, 1, "ring")[0].time.value();
+  const double flow = evaluate(CostModel::flow, Collective::all_reduce, n, cluster, 32, 1, "ring")[0].time.value();
+  EXPECT_NEAR(flow, beta, 0.05 * beta);
+}
+
+TEST(Evaluate, SwitchesCombineWhereTheyAre) {
+  const auto inside = evaluate(CostModel::alpha_beta, Collective::all_reduce, 1_MiB, dgx_h100(1), 8);
+  EXPECT_EQ(find(inside, "sharp"), nullptr);  // of the network, not of NVLink
+}
+
 TEST(Evaluate, FastestFirstAndOnlyWhatApplies) {
   for (const CostModel model : {CostModel::alpha_beta, CostModel::loggp, CostModel::flow}) {
     const auto all = evaluate(model, Collective::all_reduce, 1_MiB, dgx_h100(2), 16);

@@ -44,6 +44,7 @@ PlacedShape placed_shape(const GroupPlace& place, const Platform& platform, Prot
 Seconds alpha_beta_time(const Algorithm& row, const Shape& shape, Bytes n, const LevelLinks& links);
 /// The schedule itself, round by round: the slowest level of a round counts, and a block's ports are used together (as
 /// a library's channels do). Equal to the closed form on the row's own shape; a flat row may be laid over levels.
+/// Phases of more than 1,024 different rounds (pairwise exchanges) are sampled evenly.
 Seconds alpha_beta_time(const Schedule& schedule, Bytes n, const LevelLinks& links);
 /// The power of two up to 512 segments that makes the closed form fastest; 1 for rows that aren't pipelined.
 int best_segments(const Algorithm& row, const Shape& shape, Bytes n, const LevelLinks& links);
@@ -60,8 +61,8 @@ std::optional<Seconds> loggp_time(const Schedule& schedule, Bytes n, const Alpha
 std::uint64_t lock_step_time(const LogGP& parameters, std::uint64_t rounds, std::uint64_t wire_bytes);
 
 /// Bandwidth of the schedule's rounds on a fabric, all groups at once: `groups[g][r]` is the accelerator of rank r of
-/// group g. Sum over rounds of the max-min fair completion; latencies are not in it. Nothing for schedules with
-/// switches, which flows cannot express.
+/// group g. Sum over rounds of the max-min fair completion (of phases with more than 64 different rounds, evenly
+/// sampled ones); latencies are not in it. Nothing for schedules with switches, which flows cannot express.
 struct FlowEvaluation {
   Seconds time{};
   std::string limiting_resource;  ///< of the longest round
