@@ -11,7 +11,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int most_ops = 100'000;  // what a browser still scrolls smoothly
+constexpr int most_ops = 60'000;  // what a browser still scrolls smoothly
 
 /// Micro-batches to draw: all, or the most that keep the file readable (a multiple of pp for interleaving).
 int drawn_micro_batches(const Layout& layout, int micro_batches) {
