@@ -354,7 +354,7 @@ std::vector<Finding> check_cluster(const Cluster& cluster) {
   if (cluster.nodes > 1 && node.nics > 0 && node.nics < node.accelerators)
     add("shared-nic", Severity::warning,
         fmt::format("{} NICs for {} accelerators: each gets {}", node.nics, node.accelerators,
-                    format(nic_bandwidth_per_rank(node))));
+                    format(nic_bandwidth_per_rank(cluster))));
   if (node.nics > 0 && slot.value() > 0 && node.nic_bandwidth > slot * 1.01)
     add("wrong-speed", Severity::warning,
         fmt::format("NICs of {} on {} slots of {}: the slot is the limit", format(node.nic_bandwidth), node.pcie,

@@ -138,13 +138,16 @@ BytesPerSecond pcie_bandwidth(std::string_view pcie, int lanes) {
   return BytesPerSecond::base(lane[static_cast<std::size_t>(*digit - '0')] * lanes);
 }
 
-BytesPerSecond nic_bandwidth_per_rank(const Node& node) {
+BytesPerSecond nic_bandwidth_per_rank(const Cluster& cluster) {
+  const Node& node = cluster.node;
   if (node.nics <= 0 || node.nic_bandwidth.value() <= 0) {
     // No training NICs: what is left is the data-centre network, or the host's Ethernet, taken as 100 Gb/s.
     const double host = node.dcn_bandwidth.value() > 0 ? node.dcn_bandwidth.value() : 12.5e9;
     return BytesPerSecond::base(host / std::max(1, node.accelerators));
   }
   const BytesPerSecond share = node.nic_bandwidth * (static_cast<double>(node.nics) / std::max(1, node.accelerators));
+  // A NIC without a PCIe interface of its own sits on the accelerator (Gaudi) or is not described: no slot limits it.
+  if (!cluster.nic.name.empty() && cluster.nic.pcie.empty()) return share;
   const BytesPerSecond slot = pcie_bandwidth(node.pcie);
   return slot.value() > 0 && starts_with(lower(node.pcie), "pcie") ? std::min(share, slot) : share;
 }
@@ -171,7 +174,7 @@ TierPlan plan_tiers(const Cluster& cluster) {
   else if (spread.endpoints > reach.most[0])
     tiers = 2;
 
-  BytesPerSecond nic = nic_bandwidth_per_rank(cluster.node);
+  BytesPerSecond nic = nic_bandwidth_per_rank(cluster);
   if (cluster.node.nics <= 0 && network.dcn_bandwidth > 0)
     nic = BytesPerSecond::base(network.dcn_bandwidth / std::max(1, cluster.node.accelerators));
   const double routed =

@@ -92,12 +92,15 @@ std::vector<int> near_nics(const Node& node, int g) {
   return near;
 }
 
-void join_nics(Builder& b, const Node& node, int host, const std::vector<std::uint32_t>& sockets) {
+void join_nics(Builder& b, const Cluster& cluster, int host, const std::vector<std::uint32_t>& sockets) {
+  const Node& node = cluster.node;
+  const bool on_die = !cluster.nic.name.empty() && cluster.nic.pcie.empty();
+  const BytesPerSecond slot = on_die ? node.nic_bandwidth * node.nics : slot_of(node);
   const auto nic_at = [&](int i) { return static_cast<std::uint32_t>(b.unit.accelerators + host * node.nics + i); };
   if (!sockets.empty()) {
     for (int i = 0; i < node.nics; ++i)
       b.join(sockets[static_cast<std::size_t>(i) * sockets.size() / static_cast<std::size_t>(node.nics)], nic_at(i),
-             slot_of(node), pcie_latency);
+             slot, pcie_latency);
     return;
   }
   for (int g = 0; g < node.accelerators; ++g) {
@@ -106,9 +109,9 @@ void join_nics(Builder& b, const Node& node, int host, const std::vector<std::ui
     std::uint32_t under = gpu;
     if (near.size() > 1) {  // several NICs share the accelerator's slot
       under = b.add(NodeKind::pcie_switch);
-      b.join(gpu, under, slot_of(node), pcie_latency);
+      b.join(gpu, under, slot, pcie_latency);
     }
-    for (const int i : near) b.join(under, nic_at(i), slot_of(node), pcie_latency);
+    for (const int i : near) b.join(under, nic_at(i), slot, pcie_latency);
   }
 }
 
@@ -154,9 +157,10 @@ int switch_planes(const Cluster& cluster) {
 
 BytesPerSecond socket_link(const Node& node) {
   // What peer-to-peer traffic gets across UPI or xGMI: NCCL 2.2x, graph/topo.h (Skylake 10, Ice Lake 22, Sapphire
-  // Rapids 40, AMD 16, Arm 6 GB/s).
+  // Rapids 40, AMD 16, Arm 6, POWER9 32 GB/s).
   if (node.cpu.find("amd") != std::string::npos) return 16_GBps;
   if (node.cpu.find("arm") != std::string::npos) return 6_GBps;
+  if (node.cpu.find("power") != std::string::npos) return 32_GBps;
   const BytesPerSecond slot = pcie_bandwidth(node.pcie);
   if (slot < 20_GBps) return 10_GBps;
   return slot < 40_GBps ? 22_GBps : 40_GBps;
@@ -180,7 +184,7 @@ Unit build_unit(const Cluster& cluster, bool fold_planes) {
   for (int host = 0; host < b.unit.hosts; ++host) {
     std::vector<std::uint32_t> sockets;
     if (domain < node.accelerators || !linked) sockets = join_pcie(b, node, host * node.accelerators);
-    if (node.nics > 0) join_nics(b, node, host, sockets);
+    if (node.nics > 0) join_nics(b, cluster, host, sockets);
   }
   for (int g = 0; g < b.unit.accelerators; ++g) {
     std::vector<int> near = near_nics(node, g % node.accelerators);

@@ -48,8 +48,8 @@ struct TierPlan {
 /// The tiers of a cluster's network. With Network::tiers = 0, the fewest that fit; empty for one node.
 TierPlan plan_tiers(const Cluster& cluster);
 
-/// NIC bandwidth of one accelerator when all of a node send at once; not more than PCIe carries.
-BytesPerSecond nic_bandwidth_per_rank(const Node& node);
+/// NIC bandwidth of one accelerator when all of a node send at once; not more than its PCIe slot carries.
+BytesPerSecond nic_bandwidth_per_rank(const Cluster& cluster);
 /// x16 slot of "pcie-gen4" and the like, peak per direction; zero for other names.
 BytesPerSecond pcie_bandwidth(std::string_view pcie, int lanes = 16);
 
