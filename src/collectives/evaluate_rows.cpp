@@ -136,9 +136,13 @@ std::vector<std::vector<int>> turned(const Setting& s, const Schedule& row) {
   return channels;
 }
 bool few_leave(const Schedule& row) {
-  int leaving = 0;
-  for (const Transfer& t : row.phases.front().transfers) leaving += transfer_level(row, t) > 0;
-  return row.switch_levels.empty() && leaving > 0 && 2 * leaving <= row.ranks();
+  int most = 0;
+  for (const Phase& phase : row.phases) {
+    int leaving = 0;
+    for (const Transfer& t : phase.transfers) leaving += transfer_level(row, t) > 0;
+    most = std::max(most, leaving);
+  }
+  return row.switch_levels.empty() && most > 0 && 2 * most <= row.ranks();
 }
 
 std::optional<FlowEvaluation> flows_of_row(const Schedule& row, const Setting& s, const LevelLinks& links) {

@@ -64,13 +64,13 @@ void apply(std::string_view text, Collective collective, const std::array<std::s
 }
 
 NcclGraph read_graph(const Reader& r) {
-  return {.pattern = static_cast<NcclPattern>(r.at("pattern").integer(1, 6)),
+  return {.pattern = static_cast<NcclPattern>(r.at("pattern").integer(0, 9)),
           .channels = r.at("nChannels").integer(0, 1024),
           .intra = BytesPerSecond::base(r.at("bwIntra").number() * 1e9),
           .inter = BytesPerSecond::base(r.at("bwInter").number() * 1e9),
           .inter_latency = Seconds::base(r.number_or("latencyInter", 0) * 1e-6),
-          .intra_path = static_cast<NcclPath>(r.at("typeIntra").integer(0, 11)),
-          .inter_path = static_cast<NcclPath>(r.at("typeInter").integer(0, 11)),
+          .intra_path = static_cast<NcclPath>(r.at("typeIntra").integer(0, 99)),
+          .inter_path = static_cast<NcclPath>(r.at("typeInter").integer(0, 99)),
           .same_channels = r.at("sameChannels").number() != 0};
 }
 
@@ -104,7 +104,7 @@ std::optional<NcclGraphs> read_nccl_graphs(const Reader& record) {
                     .cpu = vendor_of(record.number_or("cpu_vendor", 1)),
                     .x86 = record.number_or("cpu_arch", 1) == 1,
                     .collnet = record.number_or("collnet", 0) != 0,
-                    .channels = record.at("coll_channels").integer(1, 1024),
+                    .channels = record.at("coll_channels").integer(0, 1024),
                     .ring = read_graph(record.at("ring")),
                     .tree = read_graph(record.at("tree")),
                     .collnet_chain = read_graph(record.at("collnet_chain")),

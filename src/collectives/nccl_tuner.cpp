@@ -227,7 +227,7 @@ Seconds time_of(const NcclGraphs& g, Collective c, NcclAlgorithm a, Protocol p, 
   }
   // Rings over several domains are slow to fill their network buffers.
   if (c == Collective::all_reduce && a == NcclAlgorithm::ring && p == Protocol::simple && g.domains > 1 &&
-      std::floor(bytes / (g.channels * g.ranks())) >= 64)
+      std::floor(bytes / (std::max(1, g.channels) * static_cast<double>(g.ranks()))) >= 64)
     latency *= g.compute_capability < 80 ? 1.9 : 1.4;
   return Seconds::base(latency + bytes / (line.bandwidth.value() * factor));
 }
