@@ -76,9 +76,10 @@ void add_clos_tiers(std::string& out, const Fabric& f, std::size_t width) {
     add_line(out, fmt::format("   |  each leaf {} x {} up", c.leaf_up, cable(port)));
   }
   add_line(out, boxes("leaf", c.leaves, width));
-  add_line(out, fmt::format("   |  each leaf {} x {} down, {}", c.leaf_down, cable(port),
-                            c.rails ? fmt::format("NIC r of {} nodes to leaf r of their set", std::max(1, c.leaf_down))
-                                    : "whole nodes"));
+  const std::string who = c.leaves == 1 ? std::string("every NIC")
+                          : c.rails ? fmt::format("NIC r of {} nodes to leaf r of their set", std::max(1, c.leaf_down))
+                                    : std::string("whole nodes");
+  add_line(out, fmt::format("   |  each leaf {} x {} down, {}", c.leaf_down, cable(port), who));
 }
 
 std::string torus_picture(const Fabric& f, std::size_t width) {

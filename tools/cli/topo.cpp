@@ -228,9 +228,10 @@ void print_bill(const Bill& bill) {
     table.add({i.what, i.model, fmt::format("{}", i.count), i.each.value() > 0 ? format(i.each) : "-",
                i.each.value() > 0 ? format(i.total()) : "-", i.note.substr(0, i.note.find(','))});
   std::cout << table.render();
-  std::cout << fmt::format("Known prices sum to {}; {} of network power known{}.\n\n", format(bill.total),
-                           format(bill.power),
-                           bill.unpriced > 0 ? fmt::format("; {} items without a price", bill.unpriced) : "");
+  std::cout << fmt::format(
+      "Known prices sum to {}; {} of network power known{}.\n\n", format(bill.total), format(bill.power),
+      bill.unpriced > 0 ? fmt::format("; {} item{} without a price", bill.unpriced, bill.unpriced == 1 ? "" : "s")
+                        : "");
 }
 
 void print_faults(const std::vector<FaultCost>& costs) {
