@@ -45,6 +45,7 @@ std::array<double, level_limit> level_loads(const Schedule& s, const std::vector
 std::vector<std::pair<int, double>> sampled_rounds(const Phase& phase, int most) {
   const int count = std::min(phase.repeats, most);
   std::vector<std::pair<int, double>> rounds;
+  rounds.reserve(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i)
     rounds.emplace_back(static_cast<int>(static_cast<long long>(i) * phase.repeats / count),
                         static_cast<double>(phase.repeats) / count);

@@ -129,8 +129,10 @@ std::vector<std::vector<int>> turned(const Setting& s, const Schedule& row) {
   for (const std::vector<int>& group : s.groups) {
     for (int turn = 0; turn < inside; ++turn) {
       std::vector<int>& channel = channels.emplace_back();
-      for (int r = 0; r < row.ranks(); ++r)
-        channel.push_back(group[static_cast<std::size_t>(r / inside * inside + (r + turn) % inside)]);
+      for (int r = 0; r < row.ranks(); ++r) {
+        const int place = r / inside * inside + (r + turn) % inside;
+        channel.push_back(group[static_cast<std::size_t>(place)]);
+      }
     }
   }
   return channels;

@@ -182,6 +182,7 @@ std::optional<MessageProgram> schedgen_pattern(std::string_view name, int ranks,
 
 std::vector<std::string> schedgen_patterns() {
   std::vector<std::string> names;
+  names.reserve(patterns.size());
   for (const Pattern& pattern : patterns) names.emplace_back(pattern.name);
   return names;
 }

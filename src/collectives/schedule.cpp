@@ -125,9 +125,9 @@ void append_stage(Schedule& whole, const Schedule& flat, int level) {
   const int extent = whole.shape.extent[static_cast<std::size_t>(level)];
   const bool outermost = whole.chunks == inner * flat.chunks;
   const int switches = static_cast<int>(flat.switch_levels.size());
+  const int all_switches = switches * (whole.ranks() / extent);
   const int first_switch = whole.ranks() + static_cast<int>(whole.switch_levels.size());
-  whole.switch_levels.insert(whole.switch_levels.end(), static_cast<std::size_t>(switches * (whole.ranks() / extent)),
-                             level);
+  whole.switch_levels.insert(whole.switch_levels.end(), static_cast<std::size_t>(all_switches), level);
   for (const Phase& phase : flat.phases) {
     const bool compact = outermost && phase.peer_shift == 0;  // else a shift would leave the line's share
     for (int repeat = 0; repeat < (compact ? 1 : phase.repeats); ++repeat) {
