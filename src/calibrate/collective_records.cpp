@@ -48,9 +48,15 @@ int rank_count(const Reader& record) {
   return hardware.integer_or("nodes", 1, 1) * hardware.integer_or("gpus_per_node", 1, 1);
 }
 
-/// Restricts each row to the algorithm and protocol that NCCL's tuner picks there: a benchmark shows what the library
-/// chose, not what would have been fastest. Where the tuner has no model (other vendors, all-to-all, pairs that the
-/// medium lacks), the fastest stands.
+double quantile(std::vector<double>& values, double q) {
+  if (values.empty()) return 0;
+  const auto at = values.begin() + static_cast<std::ptrdiff_t>(q * static_cast<double>(values.size() - 1) + 0.5);
+  std::nth_element(values.begin(), at, values.end());
+  return *at;
+}
+
+}  // namespace
+
 void follow_tuner(CollectiveTable& table, const Cluster& cluster) {
   for (MeasuredRow& row : table.rows) row.options = table.options;
   const std::optional<NcclGraphs> graphs = nccl_graphs_for(cluster, table.ranks);
@@ -69,15 +75,6 @@ void follow_tuner(CollectiveTable& table, const Cluster& cluster) {
     if (!applies(table.collective, table.place, table.platform, row.options)) row.options = table.options;
   }
 }
-
-double quantile(std::vector<double>& values, double q) {
-  if (values.empty()) return 0;
-  const auto at = values.begin() + static_cast<std::ptrdiff_t>(q * static_cast<double>(values.size() - 1) + 0.5);
-  std::nth_element(values.begin(), at, values.end());
-  return *at;
-}
-
-}  // namespace
 
 CollectiveTable read_collective_table(const Reader& record, const Catalog& catalog) {
   CollectiveTable table;
@@ -106,6 +103,12 @@ CollectiveTable read_collective_table(const Reader& record, const Catalog& catal
   table.options = record_options(record);
   follow_tuner(table, cluster);
   return table;
+}
+
+std::optional<Cluster> cluster_of_record(const Reader& record, const Catalog& catalog) {
+  const auto accelerator = find_accelerator(catalog, record.at("hardware").at("gpu").string());
+  if (!accelerator) return std::nullopt;
+  return record_cluster(record, catalog, *accelerator, rank_count(record));
 }
 
 CollectiveCheck check(const CollectiveTable& table) {

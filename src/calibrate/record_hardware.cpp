@@ -60,7 +60,7 @@ int number_after(std::string_view text, std::string_view head) {
 }
 
 /// The scale-up domain as a record's words describe it; what they leave open stays as the accelerator's usual node.
-void apply_scale_up(std::string_view words, std::string_view notes, int used, Node& node) {
+void apply_scale_up(std::string_view words, std::string_view notes, int stated_domain, int used, Node& node) {
   const auto set = [&](ScaleUpKind kind, int domain) {
     node.scale_up = kind;
     node.scale_up_domain = domain;
@@ -80,7 +80,7 @@ void apply_scale_up(std::string_view words, std::string_view notes, int used, No
   } else if (has(words, "nvswitch")) {
     set(ScaleUpKind::switched, node.accelerators);
   }
-  const int domain = number_after(notes, "domains of ");
+  const int domain = stated_domain > 0 ? stated_domain : number_after(notes, "domains of ");
   if (domain > 0) set(ScaleUpKind::switched, domain);
   if (has(words, "tray")) set(ScaleUpKind::switched, std::max(used, node.accelerators));
   if (node.scale_up == ScaleUpKind::pcie || node.scale_up == ScaleUpKind::nvlink_bridge) node.scale_up_reduces = false;
@@ -161,7 +161,7 @@ Cluster record_cluster(const Reader& record, const Catalog& catalog, const std::
       cluster_from_parts(catalog, accelerator, nodes * node_size, node_size, 0, hardware.integer_or("nics_per_node", 0),
                          BytesPerSecond::base(gbps * 1e9 / 8), fabric, record.where() + "/hardware");
   const bool was_pcie = cluster.node.scale_up == ScaleUpKind::pcie || cluster.node.scale_up == ScaleUpKind::none;
-  apply_scale_up(words, notes, used, cluster.node);
+  apply_scale_up(words, notes, hardware.integer_or("scale_up_domain", 0), used, cluster.node);
   if (was_pcie && cluster.node.scale_up != ScaleUpKind::pcie) {
     cluster.node.scale_up_bandwidth = cluster.accelerator.scale_up_bandwidth;
   }

@@ -6,6 +6,8 @@
 
 #include "command.hpp"
 #include "meshwright/calibrate/kernel_fit.hpp"
+#include "meshwright/calibrate/media_fit.hpp"
+#include "meshwright/calibrate/nccl_tests.hpp"
 #include "meshwright/core/reader.hpp"
 #include "table.hpp"
 
@@ -118,11 +120,87 @@ void add_gemm(CLI::App& command, const Globals& globals) {
   gemm->callback([options, &globals] { calibrate_gemm(*options, globals); });
 }
 
+struct TablesOptions {
+  std::vector<std::string> files;
+  std::string output, start, cluster;
+  int nodes = 0;
+  bool json = false;
+};
+
+bool is_records(const std::string& file) {
+  return file.ends_with(".jsonl") || file.ends_with(".jsonl.gz") || file.ends_with(".json");
+}
+
+/// Records as they stand; a raw log on --cluster, or on what its "Rank" lines show.
+std::vector<CollectiveTable> read_tables(const TablesOptions& options, const Catalog& catalog) {
+  std::vector<CollectiveTable> tables;
+  for (const std::string& file : options.files) {
+    if (is_records(file)) {
+      for (const Reader& record : Reader::lines(file)) {
+        if (record.has("collective")) tables.push_back(read_collective_table(record, catalog));
+      }
+      continue;
+    }
+    const NcclTestsLog log = read_nccl_tests_log(read_file(file), file);
+    const std::optional<Cluster> cluster = options.cluster.empty()
+                                               ? cluster_of_log(log, catalog)
+                                               : make_cluster(catalog, options.cluster, options.nodes, 0);
+    if (!cluster) throw Error(file, "the log does not show its GPUs and hosts; say the machine with --cluster");
+    tables.push_back(table_of_log(log, *cluster));
+  }
+  return tables;
+}
+
+void calibrate_tables(const TablesOptions& options, const Globals& globals) {
+  const Catalog catalog = load_catalog(globals.hardware);
+  const std::vector<Medium> start = options.start.empty() ? builtin_media() : read_media(Reader::file(options.start));
+  const std::vector<CollectiveTable> tables = read_tables(options, catalog);
+  const MediaFit fit = fit_media(tables, start);
+  const std::string overlay =
+      to_json(fit.media, fmt::format("Fitted to {} by meshwright calibrate nccl-tests", options.files.front()));
+  write_overlay(options.output, "media.json", overlay);
+  if (options.json) {
+    Json document = {{"overlay", Json::parse(overlay)},
+                     {"median_ape_before", fit.before},
+                     {"median_ape", fit.after},
+                     {"residuals", Json::array()}};
+    for (const MediumResidual& r : fit.residuals) {
+      document["residuals"].push_back(
+          {{"medium", r.medium}, {"tables", r.tables}, {"rows", r.rows}, {"median_ape", r.median}, {"p90_ape", r.p90}});
+    }
+    return print_json(document);
+  }
+  Table table({{"medium", Align::left}, {"tables"}, {"rows"}, {"median %"}, {"p90 %"}});
+  for (const MediumResidual& r : fit.residuals) {
+    table.add({r.medium, fmt::format("{}", r.tables), fmt::format("{}", r.rows), fmt::format("{:.1f}", 100 * r.median),
+               fmt::format("{:.1f}", 100 * r.p90)});
+  }
+  std::cout << table.render() << "\n"
+            << dim(wrap(fmt::format("Median error over all rows: {:.1f} % before, {:.1f} % after the fit.",
+                                    100 * fit.before, 100 * fit.after)))
+            << "\n";
+}
+
+void add_tables(CLI::App& command, const Globals& globals) {
+  const auto options = std::make_shared<TablesOptions>();
+  CLI::App* tables = command.add_subcommand("nccl-tests", "Media of a platform from nccl-tests logs or records");
+  tables->add_option("files", options->files, "Logs as nccl-tests prints them, or records (.jsonl, .jsonl.gz)")
+      ->required();
+  tables->add_option("--cluster", options->cluster, "The machine of raw logs; their Rank lines otherwise");
+  tables->add_option("--nodes", options->nodes, "Nodes, where --cluster names a node");
+  tables->add_option("--start", options->start,
+                     "Media to start from, as priors (.json); the compiled-in ones otherwise");
+  tables->add_option("--output", options->output, "Folder or .json file for the overlay");
+  tables->add_flag("--json", options->json, "Overlay and residuals as one JSON document");
+  tables->callback([options, &globals] { calibrate_tables(*options, globals); });
+}
+
 }  // namespace
 
 void add_calibrate(CLI::App& command, const Globals& globals) {
   command.require_subcommand(1);
   add_gemm(command, globals);
+  add_tables(command, globals);
 }
 
 }  // namespace meshwright::cli

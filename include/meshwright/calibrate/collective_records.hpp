@@ -1,5 +1,6 @@
 #pragma once
 // Published tables of collectives (nccl-tests and kin) as JSON records, and the check of a prediction against one.
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,13 @@ struct CollectiveTable {
 /// "healthy", "notes"}; unknown accelerators, custom kernels and records without two ranks are `skipped` with the
 /// reason. Throws Error for a malformed record.
 CollectiveTable read_collective_table(const Reader& record, const Catalog& catalog);
+
+/// The cluster that a record ran on; nothing where its accelerator is unknown.
+std::optional<Cluster> cluster_of_record(const Reader& record, const Catalog& catalog);
+/// Restricts each row to the algorithm and protocol that NCCL's tuner picks there: a benchmark shows what the library
+/// chose, not what would have been fastest. Where the tuner has no model (other vendors, all-to-all, PCIe boxes, pairs
+/// that the medium lacks), the fastest stands.
+void follow_tuner(CollectiveTable& table, const Cluster& cluster);
 
 struct CheckedRow {
   Bytes bytes{};

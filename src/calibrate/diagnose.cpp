@@ -1,0 +1,200 @@
+#include "meshwright/calibrate/diagnose.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "calibrate/diagnose_signs.hpp"
+#include "meshwright/core/units.hpp"
+
+namespace meshwright {
+namespace {
+
+using namespace literals;
+
+/// The machine as it would be with one thing wrong.
+struct Case {
+  Cluster cluster;
+  CollectiveOptions options;
+};
+
+/// A cause that changes what is reached: how, and how to check. Nothing where it can't apply.
+struct Hypothesis {
+  std::string_view cause;
+  bool (*suppose)(Case&);
+  std::string_view reason, check;
+};
+
+bool several_nodes(const Case& c) { return c.cluster.nodes > 1; }
+
+bool one_nic(Case& c) {
+  if (!several_nodes(c) || c.cluster.node.nics < 2) return false;
+  c.cluster.node.nics = 1;
+  return true;
+}
+bool half_of_nics(Case& c) {
+  if (!several_nodes(c) || c.cluster.node.nics < 4) return false;
+  c.cluster.node.nics /= 2;
+  return true;
+}
+bool sockets(Case& c) {
+  if (!several_nodes(c) || scale_out_medium(c.cluster) == "sockets") return false;
+  c.cluster.node.fabric = "tcp";
+  c.cluster.node.nics = 1;  // NCCL_SOCKET_IFNAME's usual single interface; a core feeds about 25 Gb/s of it
+  c.cluster.node.nic_bandwidth = std::min(c.cluster.node.nic_bandwidth, 3.1_GBps);
+  return true;
+}
+/// Staged through host memory: in and out of it over the PCIe links that GPUs and NICs share, half of their rate.
+bool staged(Case& c) {
+  if (!several_nodes(c)) return false;
+  c.cluster.node.nic_bandwidth *= 0.5;
+  return true;
+}
+bool no_switch_reduction(Case& c) {
+  if (!c.cluster.node.scale_up_reduces || !c.options.nvls) return false;
+  c.options.nvls = false;
+  return true;
+}
+bool no_peer_access(Case& c) {
+  if (c.cluster.node.scale_up == ScaleUpKind::pcie || c.cluster.node.scale_up == ScaleUpKind::none) return false;
+  c.cluster.node.scale_up = ScaleUpKind::pcie;
+  c.cluster.node.scale_up_bandwidth = {};
+  c.cluster.node.scale_up_reduces = false;
+  return true;
+}
+bool collisions(Case& c) {
+  if (c.cluster.nodes < 3) return false;
+  c.cluster.node.nic_bandwidth *= 0.6;
+  return true;
+}
+bool narrow_slot(Case& c) {
+  if (!several_nodes(c)) return false;
+  c.cluster.node.nic_bandwidth *= 0.25;
+  return true;
+}
+
+constexpr std::array hypotheses = {
+    Hypothesis{"tcp_sockets", sockets, "as slow as TCP sockets over one interface",
+               "NCCL_DEBUG=INFO: NET/IB or a plug-in, not NET/Socket; NCCL_IB_HCA, ibv_devinfo"},
+    Hypothesis{"one_nic", one_nic, "as fast as one NIC of each node",
+               "NCCL_DEBUG=INFO: how many NET/IB devices; NCCL_IB_HCA; nvidia-smi topo -m"},
+    Hypothesis{"half_of_nics", half_of_nics, "as fast as half of the NICs",
+               "NCCL_IB_HCA; dual ports counted twice; bonded ports; nvidia-smi topo -m"},
+    Hypothesis{"gdr_off", staged, "half of the NICs' rate: data staged through host memory",
+               "lsmod | grep nvidia_peermem; NCCL_DEBUG=INFO: GDRDMA; NCCL_NET_GDR_LEVEL; ACS (lspci -vvv)"},
+    Hypothesis{"pcie_generation", narrow_slot, "a quarter of the NICs' rate: a slot trained down in speed or width",
+               "lspci -vv | grep LnkSta on NICs and bridges; nvidia-smi -q | grep -A3 'PCIe Generation'"},
+    Hypothesis{"nvls_off", no_switch_reduction, "as fast as rings: no reduction in the NVLink switch",
+               "NCCL_DEBUG=INFO: 'nvls channels'; NCCL_NVLS_ENABLE; fabric manager; driver of at least 530"},
+    Hypothesis{"p2p_off", no_peer_access, "as slow as PCIe or shared memory: NVLink isn't used",
+               "nvidia-smi topo -m (NV#); NCCL_P2P_LEVEL, NCCL_P2P_DISABLE; nvidia-smi nvlink -s"},
+    Hypothesis{
+        "oversubscription_or_ecmp", collisions,
+        "about 0.6 of line rate between more than two nodes: flows that collide, or too few uplinks",
+        "pairs of nodes under one leaf against pairs across leaves; NCCL_IB_QPS_PER_CONNECTION=4; adaptive routing"},
+};
+
+std::vector<Seconds> predict(const Observation& o, const Case& c) {
+  std::vector<Seconds> times;
+  const int ranks = o.ranks > 0 ? o.ranks : o.cluster.accelerators();
+  const GroupPlace place = place_group(c.cluster, ranks, 1);
+  const Platform platform = platform_of(c.cluster);
+  CollectiveOptions options = c.options;
+  if (!applies(o.collective, place, platform, options)) options.algorithm.clear(), options.protocol.clear();
+  for (const MeasuredRow& row : o.rows) {
+    times.push_back(estimate(o.collective, row.bytes, place, platform, options).time);
+  }
+  return times;
+}
+
+/// Mean |log(measured / predicted)| over the upper half of the sizes, where bandwidth counts.
+double misfit(const Observation& o, const std::vector<Seconds>& times) {
+  double sum = 0, count = 0;
+  for (std::size_t i = o.rows.size() / 2; i < o.rows.size(); ++i) {
+    sum += std::abs(std::log(o.rows[i].time / times[i]));
+    ++count;
+  }
+  return count > 0 ? sum / count : 0;
+}
+
+Bytes start_of_shortfall(const Observation& o, const std::vector<Seconds>& times) {
+  Bytes from{};
+  for (std::size_t i = o.rows.size(); i-- > 0;) {
+    if (o.rows[i].time < times[i] * 1.3) break;
+    from = o.rows[i].bytes;
+  }
+  return from;
+}
+
+/// Rows where only a plateau is known: one large message that takes as long as that bandwidth says.
+Observation with_rows(Observation o) {
+  std::ranges::sort(o.rows, {}, &MeasuredRow::bytes);
+  if (!o.rows.empty() || o.busbw.value() <= 0) return o;
+  const int ranks = o.ranks > 0 ? o.ranks : o.cluster.accelerators();
+  const Bytes bytes = Bytes::base(8.6e9);
+  const double factor = busbw_factor(o.collective, ranks).value();
+  o.rows.push_back({bytes, bytes * factor / o.busbw, o.options});
+  return o;
+}
+
+std::vector<Finding> fitting(const Observation& o, double healthy_misfit) {
+  std::vector<Finding> found;
+  for (const Hypothesis& h : hypotheses) {
+    Case wrong{o.cluster, o.options};
+    if (!h.suppose(wrong)) continue;
+    const double m = misfit(o, predict(o, wrong));
+    if (m < 0.35 && m < 0.6 * healthy_misfit) {
+      found.push_back({std::string(h.cause), std::string(h.reason), std::string(h.check), m});
+    }
+  }
+  std::ranges::sort(found, {}, &Finding::misfit);
+  return found;
+}
+
+void add_latency_floor(const Diagnosis& d, std::vector<Finding>& found) {
+  if (d.latency < 2 || d.plateau < 0.75) return;
+  found.push_back(
+      {"latency_floor",
+       fmt::format("small messages take {:.1f} times as long as predicted, large ones are sound", d.latency),
+       "ib_write_lat between the nodes; CPU frequency governor and pinning; cold caches in the first rows; "
+       "PCIe ordering (relaxed ordering), IOMMU"});
+}
+
+std::string summary(const Diagnosis& d) {
+  if (d.healthy) return "as predicted: within a quarter at the largest size, and no sign of trouble";
+  const std::string where =
+      d.shortfall_from.value() > 0 ? fmt::format("from {} on, ", format(d.shortfall_from)) : std::string();
+  const std::string reach = d.plateau > 0 ? fmt::format("{:.0f} % of the predicted bandwidth", 100 * d.plateau) : "";
+  const std::string cause = d.findings.empty() ? "no known cause fits" : "consistent with " + d.findings.front().cause;
+  return fmt::format("{}{}{}{}", where, reach, reach.empty() ? "" : "; ", cause);
+}
+
+}  // namespace
+
+Diagnosis diagnose(const Observation& observation) {
+  const Observation o = with_rows(observation);
+  Diagnosis d;
+  const std::vector<Seconds> times = predict(o, {o.cluster, o.options});
+  double healthy_misfit = 0;
+  if (!o.rows.empty()) {
+    d.plateau = times.back() / o.rows.back().time;
+    d.latency = o.rows.size() > 1 ? o.rows.front().time / times.front() : 0;
+    d.shortfall_from = start_of_shortfall(o, times);
+    healthy_misfit = misfit(o, times);
+  }
+  d.findings = direct_signs(o, d.plateau);
+  if (d.shortfall_from.value() > 0) {
+    for (Finding& f : fitting(o, healthy_misfit)) {
+      const bool known = std::ranges::any_of(d.findings, [&](const Finding& g) { return g.cause == f.cause; });
+      if (!known) d.findings.push_back(std::move(f));
+    }
+  }
+  add_latency_floor(d, d.findings);
+  d.healthy = d.findings.empty() && d.shortfall_from.value() <= 0;
+  d.summary = summary(d);
+  return d;
+}
+
+}  // namespace meshwright

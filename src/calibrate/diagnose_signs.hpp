@@ -1,0 +1,13 @@
+#pragma once
+// Causes that text or a single figure gives away.
+#include <vector>
+
+#include "meshwright/calibrate/diagnose.hpp"
+
+namespace meshwright {
+
+/// Findings from the lines and the figures beside the rows. `reached` is the measured bus bandwidth over the healthy
+/// prediction (0 = unknown).
+std::vector<Finding> direct_signs(const Observation& o, double reached);
+
+}  // namespace meshwright

@@ -1,0 +1,157 @@
+#include "meshwright/calibrate/nccl_tests.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <sstream>
+
+#include "calibrate/record_hardware.hpp"
+
+namespace meshwright {
+namespace {
+
+std::vector<std::string> words_of(const std::string& line) {
+  std::istringstream stream(line);
+  std::vector<std::string> words;
+  for (std::string word; stream >> word;) words.push_back(word);
+  return words;
+}
+
+std::optional<double> number(const std::string& word) {
+  char* end = nullptr;
+  const double value = std::strtod(word.c_str(), &end);
+  if (end == word.c_str() || *end != '\0' || !std::isfinite(value)) return std::nullopt;
+  return value;
+}
+
+bool is_type(const std::string& word) {
+  static const std::set<std::string> types = {"int8", "uint8",  "char",   "int32",  "uint32",   "int",     "int64",
+                                              "half", "uint64", "float",  "fp16",   "bfloat16", "double",  "fp32",
+                                              "fp64", "bf16",   "f8e4m3", "f8e5m2", "fp8_e4m3", "fp8_e5m2"};
+  return types.contains(word);
+}
+
+struct PrintedRow {
+  MeasuredRow row;
+  double algbw = 0, busbw = 0;
+};
+
+/// size count type [redop] [root] time algbw busbw: the numbers after the type, a root of -1 or a rank among them.
+std::optional<PrintedRow> read_row(const std::vector<std::string>& words) {
+  const auto type = std::ranges::find_if(words, is_type);
+  if (type == words.end() || type - words.begin() < 2) return std::nullopt;
+  const auto size = number(*(type - 2));
+  std::vector<double> numbers;
+  bool root_column = false;
+  for (auto word = type + 1; word != words.end(); ++word) {
+    if (const auto value = number(*word)) {
+      numbers.push_back(*value);
+      root_column = root_column || (numbers.size() == 1 && word->find('.') == std::string::npos);
+    }
+  }
+  // Newer versions print a root (-1 or a rank, never with a point while time has one below 10,000 us).
+  const std::size_t first = root_column && numbers.size() >= 4 && numbers[0] == std::floor(numbers[0]) &&
+                                    (numbers[0] < 0 || numbers.size() % 4 == 1 || numbers[1] > numbers[2])
+                                ? 1
+                                : 0;
+  if (!size || *size <= 0 || numbers.size() < first + 3 || numbers[first] <= 0) return std::nullopt;
+  return PrintedRow{
+      {Bytes::base(*size), Seconds::base(numbers[first] * 1e-6), {}}, numbers[first + 1], numbers[first + 2]};
+}
+
+std::optional<Collective> named_in(const std::string& line) {
+  for (std::size_t i = 0; i < collective_count; ++i) {
+    std::string name(collective_names[i]);
+    if (name == "all_to_all") name = "alltoall";
+    if (name == "send_recv") name = "sendrecv";
+    if (line.find(name + "_perf") != std::string::npos) return static_cast<Collective>(i);
+  }
+  return std::nullopt;
+}
+
+/// "#  Rank  0 Group  0 Pid 4711 on host-1 device  0 [0x1b] NVIDIA H100 80GB HBM3"
+void read_rank_line(const std::vector<std::string>& words, const std::string& line, NcclTestsLog& log,
+                    std::set<std::string>& hosts) {
+  const auto on = std::ranges::find(words, "on");
+  if (on == words.end() || on + 1 == words.end()) return;
+  ++log.ranks;
+  hosts.insert(*(on + 1));
+  const std::size_t bracket = line.rfind(']');
+  if (bracket != std::string::npos && bracket + 2 < line.size()) log.accelerator = line.substr(bracket + 2);
+}
+
+/// Ranks and collective from the ratio busbw / algbw of the largest row: 2(p-1)/p above 1, (p-1)/p below.
+void infer_from_ratio(const PrintedRow& row, NcclTestsLog& log) {
+  if (row.algbw <= 0 || row.busbw <= 0) return;
+  const double ratio = row.busbw / row.algbw;
+  const bool reduces = log.collective ? *log.collective == Collective::all_reduce : ratio > 1.01;
+  if (!log.collective && reduces) log.collective = Collective::all_reduce;
+  const double share = reduces ? ratio / 2 : ratio;
+  if (log.ranks == 0 && share < 0.9995) log.ranks = static_cast<int>(std::lround(1 / (1 - share)));
+}
+
+}  // namespace
+
+NcclTestsLog read_nccl_tests_log(std::string_view text, std::string name) {
+  NcclTestsLog log;
+  log.file = std::move(name);
+  std::istringstream lines{std::string(text)};
+  std::set<std::string> hosts;
+  PrintedRow largest;
+  log.collective = named_in(log.file);
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.empty() && line.back() == '\r') line.pop_back();
+    const std::vector<std::string> words = words_of(line);
+    if (const auto found = named_in(line)) log.collective = found;
+    const bool rank_line = std::ranges::find(words, "Rank") != words.end() && line.find(" on ") != std::string::npos;
+    if (rank_line) read_rank_line(words, line, log, hosts);
+    if (line.find("NCCL INFO") != std::string::npos || line.find("NCCL WARN") != std::string::npos) {
+      log.remarks.push_back(line);
+    }
+    if (const std::size_t at = line.find("NCCL version "); at != std::string::npos) {
+      log.version = words_of(line.substr(at + 13)).empty() ? "" : words_of(line.substr(at + 13)).front();
+    }
+    if (const auto row = read_row(words)) {
+      log.rows.push_back(row->row);
+      if (row->row.bytes >= largest.row.bytes) largest = *row;
+    }
+  }
+  if (log.rows.empty()) {
+    throw Error(log.file,
+                "found no row of nccl-tests, expected lines of 'size count type redop root time algbw busbw'");
+  }
+  log.nodes = static_cast<int>(hosts.size());
+  infer_from_ratio(largest, log);
+  return log;
+}
+
+CollectiveTable table_of_log(const NcclTestsLog& log, const Cluster& cluster, std::optional<Collective> collective,
+                             int ranks) {
+  CollectiveTable table;
+  table.id = log.file;
+  table.source = "nccl-tests log";
+  const std::optional<Collective> which = collective ? collective : log.collective;
+  if (!which) throw Error(log.file, "which collective? The log names no *_perf program; give it on the command line");
+  table.collective = *which;
+  table.ranks = ranks > 0 ? ranks : log.ranks > 0 ? log.ranks : cluster.accelerators();
+  if (table.ranks < 2 || table.ranks > cluster.accelerators()) {
+    throw Error(log.file,
+                fmt::format("{} ranks do not fit the cluster's {} accelerators", table.ranks, cluster.accelerators()));
+  }
+  table.place = place_group(cluster, table.ranks, 1);
+  table.platform = platform_of(cluster);
+  table.rows = log.rows;
+  follow_tuner(table, cluster);
+  return table;
+}
+
+std::optional<Cluster> cluster_of_log(const NcclTestsLog& log, const Catalog& catalog) {
+  if (log.ranks < 1 || log.nodes < 1 || log.ranks % log.nodes != 0) return std::nullopt;
+  const auto accelerator = find_accelerator(catalog, log.accelerator);
+  if (!accelerator) return std::nullopt;
+  return cluster_from_parts(catalog, *accelerator, log.ranks, log.ranks / log.nodes, 0, 0, {}, "", log.file);
+}
+
+}  // namespace meshwright

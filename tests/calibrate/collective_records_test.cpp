@@ -1,0 +1,117 @@
+#include "meshwright/calibrate/collective_records.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+
+#include "meshwright/calibrate/media_fit.hpp"
+
+namespace meshwright {
+namespace {
+
+using namespace literals;
+using testing::HasSubstr;
+
+std::vector<CollectiveTable> tables_of(const std::filesystem::path& path) {
+  std::vector<CollectiveTable> tables;
+  for (const Reader& record : Reader::lines(path)) tables.push_back(read_collective_table(record, builtin_catalog()));
+  return tables;
+}
+
+std::filesystem::path published() {
+  return std::filesystem::path(MESHWRIGHT_SOURCE_DIR) / "data/measurements/collectives.jsonl.gz";
+}
+
+Reader record(std::string_view changes) {
+  static const std::string head =
+      R"({"id": "a", "hardware": {"gpu": "NVIDIA H100 80GB HBM3", "gpus_per_node": 8, "nodes": 2, "nic": "CX7",
+          "nics_per_node": 8, "nic_gbps": 400, "fabric": "IB NDR", "scale_up": "NVLink4 900GB/s NVSwitch"},
+          "collective": "all_reduce", "rows": [{"bytes": 1048576, "time_us": 80}])";
+  return Reader::text(head + std::string(changes) + "}", "record");
+}
+
+void expect_within_target(const std::vector<CollectiveTable>& tables) {
+  std::vector<CollectiveCheck> checks;
+  for (const CollectiveTable& table : tables) checks.push_back(check(table));
+  const ErrorSummary large = summarise(checks, 1_MiB, Bytes::base(1e18)), small = summarise(checks, 0_B, 64_KiB);
+  EXPECT_GT(large.rows, 3000u);
+  EXPECT_GT(small.rows, 2000u);
+  EXPECT_LE(large.median, 0.10);
+  EXPECT_LE(large.p90, 0.30);
+  EXPECT_LE(small.median, 0.20);
+}
+
+TEST(CollectiveRecords, PublishedTablesAreMetWithoutAPerTableFit) { expect_within_target(tables_of(published())); }
+
+TEST(CollectiveRecords, TheWholeFolderOfRecordsIsMet) {
+  const char* folder = std::getenv("MESHWRIGHT_RECORDS");
+  if (folder == nullptr) GTEST_SKIP() << "MESHWRIGHT_RECORDS is not set: the folder of records was left out";
+  expect_within_target(tables_of(std::filesystem::path(folder) / "measurements/collectives.jsonl"));
+}
+
+TEST(CollectiveRecords, LeavesOutByWrittenRules) {
+  const auto skipped = [](std::string_view changes) {
+    return read_collective_table(record(changes), builtin_catalog()).skipped;
+  };
+  EXPECT_EQ(skipped(""), "");
+  EXPECT_THAT(skipped(R"(, "healthy": false)"), HasSubstr("for diagnosis"));
+  EXPECT_THAT(skipped(R"x(, "nccl_version": "mscclpp (not NCCL)")x"), HasSubstr("by hand"));
+  EXPECT_THAT(skipped(R"(, "ranks": 1)"), HasSubstr("fewer than two"));
+  EXPECT_THAT(skipped(R"(, "ranks": 64)"), HasSubstr("16 accelerators"));
+  EXPECT_THAT(skipped(R"(, "notes": "a threshold, not a measurement")"), HasSubstr("threshold"));
+}
+
+TEST(CollectiveRecords, HonoursWhatWasForced) {
+  const auto options = [](std::string_view changes) {
+    return read_collective_table(record(changes), builtin_catalog()).options;
+  };
+  EXPECT_EQ(options(R"(, "env": "NCCL_ALGO=Ring NCCL_PROTO=LL128")").algorithm, "Ring");
+  EXPECT_EQ(options(R"(, "env": "NCCL_ALGO=Ring NCCL_PROTO=LL128")").protocol, "LL128");
+  EXPECT_EQ(options(R"(, "algo": "Tree")").algorithm, "Tree");
+  EXPECT_FALSE(options(R"(, "env": "NCCL_NVLS_ENABLE=0")").nvls);
+  EXPECT_FALSE(options(R"(, "nccl_version": "2.16.5")").nvls);
+  EXPECT_TRUE(options(R"(, "env": "NCCL_COLLNET_ENABLE=1 SHARP")").collnet);
+  const CollectiveTable p2p_off = read_collective_table(record(R"(, "env": "NCCL_P2P_DISABLE=1")"), builtin_catalog());
+  EXPECT_THAT(p2p_off.platform.scale_up.name, HasSubstr("pcie"));
+}
+
+// The fit finds parameters again: tables made from a medium, started from one that is off by a third.
+TEST(MediaFit, FindsTheMediumThatMadeTheTables) {
+  std::vector<CollectiveTable> tables;
+  for (CollectiveTable& table : tables_of(published())) {
+    if (!table.skipped.empty() || table.platform.scale_up.name != "nvlink4" || table.place.levels.size() != 1) continue;
+    for (MeasuredRow& row : table.rows)
+      row.time = estimate(table.collective, row.bytes, table.place, table.platform, row.options).time;
+    tables.push_back(table);
+    if (tables.size() == 20) break;
+  }
+  ASSERT_GE(tables.size(), 10u);
+  std::vector<Medium> start = {tables.front().platform.scale_up};
+  start.front().base *= 1.3;
+  start.front().ring[2].efficiency *= 0.75;
+  start.front().in_switch.efficiency *= 0.85;
+  const MediaFit fit = fit_media(tables, start, {.prior = 0.01});
+  EXPECT_GT(fit.before, 0.03);
+  EXPECT_LT(fit.after, 0.01);
+  EXPECT_EQ(fit.media.front().evidence, Evidence::calibrated);
+}
+
+TEST(MediaFit, RefusesNothing) { EXPECT_THROW(fit_media({}, builtin_media()), Error); }
+
+TEST(Media, OverlayIsReadAsWritten) {
+  const std::vector<Medium>& media = builtin_media();
+  const std::vector<Medium> again = read_media(Reader::text(to_json(media, "copy"), "overlay"));
+  ASSERT_EQ(again.size(), media.size());
+  for (std::size_t i = 0; i < media.size(); ++i) {
+    EXPECT_EQ(again[i].name, media[i].name);
+    EXPECT_NEAR(again[i].base / media[i].base, 1, 1e-3);
+    EXPECT_NEAR(again[i].ring[2].efficiency, media[i].ring[2].efficiency, 1e-4);
+    EXPECT_NEAR(again[i].all_to_all.simple.step / media[i].all_to_all.simple.step, 1, 1e-3);
+  }
+}
+
+}  // namespace
+}  // namespace meshwright

@@ -1,0 +1,128 @@
+#include "meshwright/calibrate/diagnose.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+namespace meshwright {
+namespace {
+
+using namespace literals;
+
+Cluster machine(std::string_view node, int nodes) { return make_cluster(builtin_catalog(), node, nodes); }
+
+bool names(const Diagnosis& d, std::string_view cause) {
+  return std::ranges::any_of(d.findings, [&](const Finding& f) { return f.cause == cause; });
+}
+
+/// All-reduce on `on`, measured as `as` would run it.
+Observation observed(const Cluster& on, const Cluster& as, const CollectiveOptions& options = {}) {
+  Observation o{.cluster = on, .rows = {}, .options = {}, .lines = {}};
+  const GroupPlace place = place_group(as, as.accelerators(), 1);
+  for (double bytes = 1 << 20; bytes < 2e10; bytes *= 4)
+    o.rows.push_back({Bytes::base(bytes),
+                      estimate(Collective::all_reduce, Bytes::base(bytes), place, platform_of(as), options).time,
+                      {}});
+  return o;
+}
+
+TEST(Diagnose, AHealthyRunIsHealthy) {
+  const Cluster c = machine("dgx-h100", 4);
+  const Diagnosis d = diagnose(observed(c, c));
+  EXPECT_TRUE(d.healthy) << d.summary;
+  EXPECT_NEAR(d.plateau, 1, 1e-9);
+  EXPECT_EQ(d.shortfall_from.value(), 0);
+}
+
+TEST(Diagnose, NamesOneThingThatWasMadeWrong) {
+  const Cluster healthy = machine("dgx-a100", 4);
+  Cluster one_nic = healthy, tcp = healthy, half = healthy;
+  one_nic.node.nics = 1;
+  tcp.node.fabric = "tcp";
+  tcp.node.nics = 1;
+  tcp.node.nic_bandwidth = 3_GBps;
+  half.node.nics = 4;
+  EXPECT_EQ(diagnose(observed(healthy, one_nic)).findings.at(0).cause, "one_nic");
+  EXPECT_EQ(diagnose(observed(healthy, tcp)).findings.at(0).cause, "tcp_sockets");
+  const Diagnosis halved = diagnose(observed(healthy, half));
+  EXPECT_TRUE(names(halved, "half_of_nics")) << halved.summary;
+  EXPECT_GT(halved.shortfall_from.value(), 0);
+  const Cluster hopper = machine("dgx-h100", 1);
+  const Diagnosis rings = diagnose(observed(hopper, hopper, {.algorithm = "ring", .protocol = "LL"}));
+  EXPECT_FALSE(rings.healthy);
+  for (const Finding& f : rings.findings) EXPECT_FALSE(f.check.empty());
+}
+
+// https://github.com/ecmwf/WeatherGenerator/issues/1261: Slingshot without the libfabric plug-in.
+TEST(Diagnose, MissingPlugin) {
+  Observation o{.cluster = machine("dgx-a100", 2), .rows = {}, .options = {}, .lines = {"no GPUDirect RDMA, TCP"}};
+  o.cluster.node.fabric = "slingshot";
+  EXPECT_EQ(diagnose(o).findings.at(0).cause, "missing_net_plugin");
+}
+
+// https://github.com/NVIDIA/nccl/issues/1464: ib_write_bw 3160 Gb/s in all, 155 GB/s bus bandwidth, inside a VM.
+TEST(Diagnose, GpuToNicPathInAVirtualMachine) {
+  const Observation o{.cluster = machine("dgx-h100", 2),
+                      .rows = {},
+                      .options = {},
+                      .lines = {"VM (cloud-hypervisor), topology injected"},
+                      .raw_rdma = 395_GBps,
+                      .busbw = 154.9_GBps};
+  EXPECT_EQ(diagnose(o).findings.at(0).cause, "gdr_path_in_vm");
+}
+
+// https://github.com/NVIDIA/nccl/issues/2409: 392 Gb/s a rail raw, 231 GB/s all-reduce: 10 us a step.
+TEST(Diagnose, LatencyOfEachStep) {
+  const Observation o{.cluster = machine("dgx-h100", 2),
+                      .rows = {},
+                      .options = {},
+                      .lines = {},
+                      .raw_rdma = 392_GBps,
+                      .busbw = 231_GBps};
+  EXPECT_EQ(diagnose(o).findings.at(0).cause, "per_step_latency");
+}
+
+// https://github.com/NVIDIA/nccl/issues/489, /1403, /1015, DeepLearningExamples/issues/383, open_clip/issues/466.
+TEST(Diagnose, SignsInText) {
+  const auto with = [](std::vector<std::string> lines) {
+    return diagnose({.cluster = machine("dgx-a100", 2), .rows = {}, .options = {}, .lines = std::move(lines)});
+  };
+  const Diagnosis acs = with({"lspci: ACSCtl: SrcValid+", "NCCL shows PHB where nvidia-smi shows PIX"});
+  EXPECT_TRUE(names(acs, "acs_on") && names(acs, "gdr_off"));
+  EXPECT_TRUE(names(with({"mlx5_bond_0, 1 QP"}), "bonded_ports"));
+  EXPECT_TRUE(names(with({"GPU Direct RDMA Disabled for GPU 18000 / HCA 0 (distance 5 > 4)"}), "gdr_off"));
+  EXPECT_TRUE(names(with({"NCCL_P2P_LEVEL=LOC"}), "p2p_off"));
+  Observation roce{.cluster = machine("dgx-h100", 2), .rows = {}, .options = {}, .lines = {}, .unstable = true};
+  roce.cluster.node.fabric = "roce";
+  EXPECT_TRUE(names(diagnose(roce), "ece"));
+  Observation slow{.cluster = machine("dgx-1v", 2), .rows = {}, .options = {}, .lines = {}, .scaling = 0.33};
+  EXPECT_TRUE(names(diagnose(slow), "slow_network"));
+}
+
+// Tables that were published as problems: over half of those with large rows must come out as unhealthy.
+TEST(Diagnose, PublishedProblemsAreSeen) {
+  const auto path = std::filesystem::path(MESHWRIGHT_SOURCE_DIR) / "data/measurements/collectives.jsonl.gz";
+  int seen = 0, all = 0;
+  for (const Reader& record : Reader::lines(path)) {
+    const CollectiveTable table = read_collective_table(record, builtin_catalog());
+    if (table.healthy || table.place.levels.size() < 2 || table.rows.empty()) continue;
+    const auto cluster = cluster_of_record(record, builtin_catalog());
+    if (!cluster) continue;
+    ++all;
+    const Diagnosis d = diagnose({.cluster = *cluster,
+                                  .collective = table.collective,
+                                  .ranks = table.ranks,
+                                  .rows = table.rows,
+                                  .options = table.options,
+                                  .lines = {}});
+    seen += d.healthy ? 0 : 1;
+  }
+  EXPECT_GT(all, 20);
+  EXPECT_GE(seen, 0.8 * all);
+}
+
+}  // namespace
+}  // namespace meshwright
