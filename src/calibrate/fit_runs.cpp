@@ -44,7 +44,11 @@ std::vector<Point> points_of(std::span<const RunRecord> runs) {
     points.push_back(entry.first);
     ++group_sizes[group(entry.first)];
   }
-  for (Point& p : points) p.weight = std::min(1.0, group_cap / group_sizes[group(p)]);
+  for (Point& p : points) {
+    p.weight = std::min(1.0, group_cap / group_sizes[group(p)]);
+    // Routing, dispatchers and their releases make expert models a poor measure of what all models share.
+    if (p.run->job.model.is_moe()) p.weight *= 0.1;
+  }
   return points;
 }
 
@@ -63,7 +67,7 @@ std::vector<RunParameter> parameters_of(std::vector<Point>& points) {
             {.owner = key.first, .field = key.second, .prior = prior, .spread = row.spread, .value = prior});
       }
       p.parameters.push_back(index[key]);
-      ++parameters[index[key]].runs;
+      if (!job.model.is_moe()) ++parameters[index[key]].runs;
     }
   }
   return parameters;
@@ -182,11 +186,12 @@ RunFit fit_runs(std::span<const RunRecord> runs, bool cross_validate) {
   return fit;
 }
 
-void apply_fit(std::span<const RunParameter> parameters, Job& job) {
+void apply_fit(std::span<const RunParameter> parameters, const Layout& layout, Job& job) {
   for (const RunField& row : run_fields()) {
     const std::string owner = row.owner(job);
     for (const RunParameter& p : parameters) {
-      if (p.owner == owner && p.field == row.field && row.get(job) > 0) row.set(job, p.value);
+      if (p.owner == owner && p.field == row.field && row.get(job) > 0 && row.enters(job, layout))
+        row.set(job, p.value);
     }
   }
 }

@@ -92,6 +92,10 @@ const Framework& framework_of_record(const std::string& framework_name, const st
   // Flash attention entered Megatron at the end of 2022; before, attention was a chain of batched GEMM, softmax, GEMM.
   const bool megatron = framework_name == "megatron-lm" || framework_name == "nemo";
   if (megatron && !date.empty() && date < "2023") return framework("bignlp", where);
+  // The fork that BLOOM's group trained with is not the later Megatron-DeepSpeed.
+  if (framework_name == "megatron-deepspeed" && !date.empty() && date < "2023") {
+    return framework("megatron-deepspeed-2022", where);
+  }
   return framework(framework_name, where);
 }
 

@@ -55,49 +55,77 @@ constexpr RunField framework_time(std::string_view field, double spread, bool (*
           enters};
 }
 
+/// Stacks whose kernels are not those that a device's own figures describe: other library releases, other attention.
+bool own_kernels(const Job& j) {
+  constexpr std::array<std::string_view, 8> stacks = {"llm-foundry", "fms-fsdp",     "torchtitan", "nanotron",
+                                                      "pax",         "pytorch-fsdp", "generic",    "deepspeed"};
+  return std::find(stacks.begin(), stacks.end(), j.framework.name) != stacks.end();
+}
+
+/// 16-bit formats run on the same units at the same rate.
+constexpr bool same_rate(DType a, DType b) {
+  const auto half = [](DType t) { return t == DType::bf16 || t == DType::fp16; };
+  return a == b || (half(a) && half(b));
+}
+
 template <DType T>
 constexpr RunField gemm_row(std::string_view field) {
   return {field,
           0.1,
           device,
           [](const Job& j) { return gemm(j).sustained; },
-          [](Job& j, double v) { gemm(j).sustained = v; },
-          [](const Job& j, const Layout&) { return j.precision.gemm == T && !j.model.is_moe(); }};
+          [](Job& j, double v) {
+            gemm(j).sustained = v;
+            if (same_rate(T, DType::bf16)) {
+              j.cluster.accelerator.efficiency.of(DType::bf16).sustained = v;
+              j.cluster.accelerator.efficiency.of(DType::fp16).sustained = v;
+            }
+          },
+          [](const Job& j, const Layout&) { return same_rate(j.precision.gemm, T); }};
 }
-
-/// Stacks that share their kernels with a device's own figures; the others have their own factor.
-bool reference_stack(const Job& j) { return j.framework.name == "megatron-core"; }
 
 }  // namespace
 
 std::span<const RunField> run_fields() {
   static const std::array rows = {
       gemm_row<DType::bf16>("gemm.bf16.sustained"),
-      gemm_row<DType::fp16>("gemm.fp16.sustained"),
       gemm_row<DType::fp8>("gemm.fp8.sustained"),
       gemm_row<DType::fp4>("gemm.fp4.sustained"),
       gemm_row<DType::int8>("gemm.int8.sustained"),
-      RunField{"scale_up.in_step", 0.3, scale_up, [](const Job& j) { return platform_of(j.cluster).scale_up.in_step; },
+      RunField{"scale_up.in_step", 0.1, scale_up, [](const Job& j) { return platform_of(j.cluster).scale_up.in_step; },
                [](Job& j, double v) { set_in_step(j, platform_of(j.cluster).scale_up, v); }, has_tensor},
       RunField{"scale_out.in_step", 0.3, scale_out,
                [](const Job& j) { return platform_of(j.cluster).scale_out.in_step; },
                [](Job& j, double v) { set_in_step(j, platform_of(j.cluster).scale_out, v); }, on_efa},
-      framework_number<&Framework::gemm_efficiency>(
-          "gemm_efficiency", 0.07,
-          [](const Job& j, const Layout&) { return !reference_stack(j) && !j.model.is_moe(); }),
+      RunField{"attention.forward", 0.15, device,
+               [](const Job& j) { return j.cluster.accelerator.efficiency.attention.forward; },
+               [](Job& j, double v) {
+                 AttentionEfficiency& a = j.cluster.accelerator.efficiency.attention;
+                 const double factor = v / a.forward;
+                 a.forward = v, a.backward *= factor, a.softmax *= factor;
+               },
+               [](const Job& j, const Layout&) { return j.framework.fused_attention; }},
+      framework_number<&Framework::gemm_efficiency>("gemm_efficiency", 0.3,
+                                                    [](const Job& j, const Layout&) {
+                                                      return own_kernels(j) ||
+                                                             j.framework.name.starts_with("megatron-deepspeed");
+                                                    }),
+      framework_number<&Framework::gemm_efficiency_hopper>("gemm_efficiency_hopper", 0.15,
+                                                           [](const Job& j, const Layout&) {
+                                                             return j.framework.name == "llm-foundry" &&
+                                                                    j.cluster.accelerator.architecture == "hopper";
+                                                           }),
       framework_number<&Framework::attention_efficiency>(
           "attention_efficiency", 0.3,
-          [](const Job& j, const Layout&) { return !reference_stack(j) && j.framework.fused_attention; }),
+          [](const Job& j, const Layout&) { return own_kernels(j) && j.framework.fused_attention; }),
       framework_number<&Framework::grouped_gemm_efficiency>(
           "grouped_gemm_efficiency", 0.2, [](const Job& j, const Layout&) { return j.model.is_moe(); }),
-      framework_number<&Framework::memory_traffic>("memory_traffic", 0.2,
-                                                   [](const Job& j, const Layout&) { return !j.model.is_moe(); }),
+      framework_number<&Framework::memory_traffic>("memory_traffic", 0.12, always),
       framework_number<&Framework::tp_overlap_exposed>(
           "tp_overlap_exposed", 0.3, [](const Job&, const Layout& l) { return l.tp > 1 && l.tp_comm_overlap; }),
       framework_number<&Framework::fsdp_overlap_penalty>("fsdp_overlap_penalty", 0.3,
                                                          [](const Job&, const Layout& l) { return l.zero_stage == 3; }),
-      framework_time<&Framework::layer_overhead>("layer_overhead", 0.5,
-                                                 [](const Job& j, const Layout&) { return !j.model.is_moe(); }),
+      framework_time<&Framework::layer_overhead>("layer_overhead", 0.5, always),
       framework_time<&Framework::kernel_launch>("kernel_launch", 0.4,
                                                 [](const Job& j, const Layout&) { return j.model.is_moe(); }),
       framework_time<&Framework::host_per_layer>("host_per_layer", 0.5, always),

@@ -1,6 +1,9 @@
 #include "meshwright/calibrate/run_records.hpp"
 
+#include <algorithm>
+
 #include "calibrate/run_layout.hpp"
+#include "core/embedded.hpp"
 
 namespace meshwright {
 namespace {
@@ -88,12 +91,29 @@ void read_job_of_record(const Reader& record, const Catalog& catalog, RunRecord&
                          cluster.string_or("fabric", ""), cluster.where());
   run.job.assumptions = run.job.cluster.assumptions;
   use_own_kernel_table(run);
+  const std::string version = record.at("layout").string_or("framework_version", "");
+  // Stacks that records file under "other" and name in the version.
+  if (version.starts_with("HAI-LLM")) run.framework = "hai-llm";
   run.job.framework = framework_of_record(run.framework, record.at("source").string_or("date", ""),
                                           record.at("layout").where() + "/framework");
   resolve_layout(record, run);
 }
 
 }  // namespace
+
+std::vector<Reader> published_runs() {
+  std::vector<Reader> records;
+  for (const EmbeddedFile& file : embedded_runs()) {
+    std::string_view text = file.content;
+    for (int line = 1; !text.empty(); ++line) {
+      const std::size_t end = std::min(text.find('\n'), text.size());
+      const std::string name = "data/runs/" + std::string(file.name) + ":" + std::to_string(line);
+      if (end > 0) records.push_back(Reader::text(text.substr(0, end), name));
+      text.remove_prefix(std::min(end + 1, text.size()));
+    }
+  }
+  return records;
+}
 
 bool is_run_record(const Reader& record) {
   return record.is_object() && record.has("model") && record.has("cluster") && record.has("layout") &&
@@ -113,8 +133,14 @@ RunRecord read_run_record(const Reader& record, const Catalog& catalog) {
     run.skipped = "adapter training (LoRA): frozen weights have no gradients; not a pre-training step";
     return run;
   }
-  read_job_of_record(record, catalog, run);
-  if (!run.skipped) read_measured(record, run);
+  // A device that the database lacks or a shape that contradicts itself is a reason to leave the record out, not bad
+  // input of the user's.
+  try {
+    read_job_of_record(record, catalog, run);
+    if (!run.skipped) read_measured(record, run);
+  } catch (const Error& error) {
+    run.skipped = error.what_happened();
+  }
   return run;
 }
 

@@ -18,6 +18,14 @@ struct Kernels {
   Seconds forward, data_gradient, weight_gradient;
 };
 
+/// What the stack's matrix products reach of the device's sustained rate.
+double gemm_efficiency(const Operator& op, const Job& job) {
+  const Framework& f = job.framework;
+  const double grouped = op.kind == OperatorKind::grouped_gemm ? f.grouped_gemm_efficiency : 1;
+  const double hopper = job.cluster.accelerator.architecture == "hopper" ? f.gemm_efficiency_hopper : 1;
+  return f.gemm_efficiency * grouped * hopper;
+}
+
 Kernels gemm_kernels(const Operator& op, const Job& job) {
   const Accelerator& device = job.cluster.accelerator;
   const Precision& recipe = job.precision;
@@ -30,8 +38,7 @@ Kernels gemm_kernels(const Operator& op, const Job& job) {
                       .dtype = dtype,
                       .block_scaled = recipe.name == "fp8-block"},
                      device) /
-           (job.framework.gemm_efficiency *
-            (op.kind == OperatorKind::grouped_gemm ? job.framework.grouped_gemm_efficiency : 1));
+           gemm_efficiency(op, job);
   };
   return {time(op.m, op.n, op.k), time(op.m, op.k, op.n), time(op.n, op.k, op.m)};
 }
@@ -54,7 +61,9 @@ Kernels attention_kernels(const Operator& op, const Job& job) {
 }
 
 Kernels memory_kernels(const Operator& op, const Job& job) {
-  const double bytes = job.framework.fused_norms || op.unfused_bytes == 0 ? op.bytes : op.unfused_bytes;
+  double bytes = job.framework.fused_norms || op.unfused_bytes == 0 ? op.bytes : op.unfused_bytes;
+  // Stacks that fuse norms and activations quantise in the same kernels, which half of the inputs come from.
+  if (job.framework.fused_norms && op.name.ends_with("casts")) bytes *= 0.5;
   const Seconds forward =
       memory_bound_time(Bytes::base(bytes * job.framework.memory_traffic), job.cluster.accelerator, op.kernels);
   return {forward, memory_backward * forward, {}};
@@ -105,6 +114,8 @@ Windows add_kernels(BlockCost& cost, std::span<const Operator> operators, const 
     }
     (op.kind == OperatorKind::grouped_gemm ? cost.expert_parameters : cost.parameters) += op.weight_elements;
   }
+  const Bytes added = Bytes::base((cost.parameters + cost.expert_parameters) * job.framework.accumulation_traffic);
+  cost.backward.compute += memory_bound_time(added, job.cluster.accelerator);
   return windows;
 }
 

@@ -40,6 +40,8 @@ constexpr auto number_fields = std::to_array<Field<double>>({
     {"usable_memory", &Framework::usable_memory},
     {"memory_traffic", &Framework::memory_traffic},
     {"gemm_efficiency", &Framework::gemm_efficiency},
+    {"gemm_efficiency_hopper", &Framework::gemm_efficiency_hopper},
+    {"accumulation_traffic", &Framework::accumulation_traffic},
     {"attention_efficiency", &Framework::attention_efficiency},
     {"grouped_gemm_efficiency", &Framework::grouped_gemm_efficiency},
     {"tp_overlap_exposed", &Framework::tp_overlap_exposed},

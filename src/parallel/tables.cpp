@@ -65,6 +65,24 @@ StepConstants constants_of(const Job& job) {
           .keeps_gathered_with_pipeline = f.keeps_gathered_with_pipeline};
 }
 
+/// A map that remembers its last answer: layouts come in order, and most keys are those of the layout before.
+template <class Key, class Value>
+class Memo {
+ public:
+  template <class Make>
+  const Value* get(const Key& key, Make&& make) {
+    if (last_ != nullptr && last_->first == key) return &last_->second;
+    auto found = values_.find(key);
+    if (found == values_.end()) found = values_.emplace(key, make()).first;
+    last_ = &*found;
+    return &last_->second;
+  }
+
+ private:
+  std::map<Key, Value> values_;
+  const std::pair<const Key, Value>* last_ = nullptr;
+};
+
 }  // namespace
 
 struct Tables::Impl {
@@ -74,20 +92,17 @@ struct Tables::Impl {
         communication(job.cluster, job.accelerators),
         constants(constants_of(j)) {}
 
-  const GroupCosts* group(const Group& g, Bytes typical) {
-    const GroupKey key{g.size, g.stride};
-    const auto found = group_costs.find(key);
-    if (found != group_costs.end()) return &found->second;
-    return &group_costs.emplace(key, communication.costs(g, typical)).first->second;
+  const GroupCosts* group(Memo<GroupKey, GroupCosts>& memo, const Group& g, Bytes typical) {
+    return memo.get({g.size, g.stride}, [&] { return communication.costs(g, typical); });
   }
 
   const Job job;
   const std::vector<LayerClass> classes;
   Communication communication;
   StepConstants constants;
-  std::map<ShardKey, ShardCosts> shards;
-  std::map<StageKey, StageKinds> stages;
-  std::map<GroupKey, GroupCosts> group_costs, pipelines;
+  Memo<ShardKey, ShardCosts> shards;
+  Memo<StageKey, StageKinds> stages;
+  Memo<GroupKey, GroupCosts> data, replicas, expert_data, pipelines;
 };
 
 Tables::Tables(const Job& job) : impl_(std::make_unique<Impl>(job)) {}
@@ -99,30 +114,18 @@ const StepConstants& Tables::constants() const noexcept { return impl_->constant
 
 Entries Tables::entries(const Layout& l) {
   Impl& t = *impl_;
-  Entries e;
-  auto shard = t.shards.find(shard_key(l));
-  if (shard == t.shards.end()) {
-    shard = t.shards.emplace(shard_key(l), shard_costs({t.job, l, t.communication}, t.classes)).first;
-  }
-  e.shard = &shard->second;
-  const StageKey stage_key{l.pp, l.vp, l.stage_split, effective_schedule(l)};
-  auto stages = t.stages.find(stage_key);
-  if (stages == t.stages.end()) {
-    stages = t.stages.emplace(stage_key, stage_kinds(t.job.model, t.job.framework, t.classes, l)).first;
-  }
-  e.stages = &stages->second;
   const Groups g = groups(l);
   // Gradients go out in buckets; several are in flight, so that the message behind a rate is some buckets long.
-  const Bytes bucket = Bytes::base(4 * t.constants.bucket_parameters * t.constants.reduce_bytes);
-  e.shards = t.group(g.shard, bucket);
-  e.replicas = t.group(g.replica, bucket);
-  e.expert_data = t.group(g.expert_data, bucket);
-  const GroupKey pipeline_key{g.pipeline.size, g.pipeline.stride};
-  auto pipeline = t.pipelines.find(pipeline_key);
-  if (pipeline == t.pipelines.end()) {
-    pipeline = t.pipelines.emplace(pipeline_key, t.communication.costs(g.pipeline, Bytes::base(64e6))).first;
-  }
-  e.pipeline = &pipeline->second;
+  const Bytes buckets = Bytes::base(4 * t.constants.bucket_parameters * t.constants.reduce_bytes);
+  const Bytes activations = Bytes::base(64e6);
+  Entries e;
+  e.shard = t.shards.get(shard_key(l), [&] { return shard_costs({t.job, l, t.communication}, t.classes); });
+  e.stages = t.stages.get({l.pp, l.vp, l.stage_split, effective_schedule(l)},
+                          [&] { return stage_kinds(t.job.model, t.job.framework, t.classes, l); });
+  e.shards = t.group(t.data, g.shard, buckets);
+  e.replicas = t.group(t.replicas, g.replica, buckets);
+  e.expert_data = t.group(t.expert_data, g.expert_data, buckets);
+  e.pipeline = t.group(t.pipelines, g.pipeline, activations);
   return e;
 }
 

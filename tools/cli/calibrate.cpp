@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "command.hpp"
+#include "meshwright/calibrate/fit_runs.hpp"
 #include "meshwright/calibrate/kernel_fit.hpp"
 #include "meshwright/calibrate/media_fit.hpp"
 #include "meshwright/calibrate/nccl_tests.hpp"
@@ -120,6 +121,47 @@ void add_gemm(CLI::App& command, const Globals& globals) {
   gemm->callback([options, &globals] { calibrate_gemm(*options, globals); });
 }
 
+struct RunsOptions {
+  std::vector<std::string> records;
+  std::string output;
+  bool json = false;
+};
+
+void calibrate_runs(const RunsOptions& options, const Globals& globals) {
+  const Catalog catalog = load_catalog(globals.hardware);
+  std::vector<RunRecord> runs;
+  for (const std::string& path : options.records) {
+    for (const Reader& record : Reader::lines(path)) {
+      if (is_run_record(record)) runs.push_back(read_run_record(record, catalog));
+    }
+  }
+  if (runs.empty()) throw Error(options.records.front(), "no training run (model, cluster, layout, measured) in it");
+  const RunFit fit = fit_runs(runs);
+  const std::string overlay = overlay_json(fit);
+  write_overlay(options.output, "fitted.json", overlay);
+  if (options.json) return print_json(Json::parse(overlay));
+  Table table({{"of", Align::left}, {"parameter", Align::left}, {"before"}, {"fitted"}, {"error %"}, {"runs"}});
+  for (const RunParameter& p : fit.parameters) {
+    table.add({p.owner, p.field, fmt::format("{:.4g}", p.prior), fmt::format("{:.4g}", p.value),
+               fmt::format("{:.1f}", 100 * p.error), fmt::format("{}", p.runs)});
+  }
+  std::cout << table.render() << "\n"
+            << fmt::format(
+                   "{} configurations: mean error {:.1f} % before, {:.1f} % after; each model and device left "
+                   "out in turn: mean {:.1f} %, median {:.1f} %\n",
+                   fit.configurations, 100 * fit.mean_error_before, 100 * fit.mean_error_after,
+                   100 * fit.mean_error_left_out, 100 * fit.median_error_left_out);
+}
+
+void add_runs(CLI::App& command, const Globals& globals) {
+  const auto options = std::make_shared<RunsOptions>();
+  CLI::App* runs = command.add_subcommand("runs", "Sustained clocks, links in use and stacks from training runs");
+  runs->add_option("records", options->records, "Training runs (.jsonl, .gz)")->required();
+  runs->add_option("--output", options->output, "Folder or .json file for the overlay");
+  runs->add_flag("--json", options->json, "The overlay as one JSON document");
+  runs->callback([options, &globals] { calibrate_runs(*options, globals); });
+}
+
 struct TablesOptions {
   std::vector<std::string> files;
   std::string output, start, cluster;
@@ -201,6 +243,7 @@ void add_calibrate(CLI::App& command, const Globals& globals) {
   command.require_subcommand(1);
   add_gemm(command, globals);
   add_tables(command, globals);
+  add_runs(command, globals);
 }
 
 }  // namespace meshwright::cli

@@ -17,7 +17,7 @@ struct RunParameter {
   double spread = 0;  ///< how far the prior may be off, in log units
   double value = 0;   ///< fitted
   double error = 0;   ///< standard error in log units; near `spread`: the runs say nothing
-  int runs = 0;       ///< configurations that it enters
+  int runs = 0;       ///< configurations of dense models that it enters
 };
 
 struct RunFit {
@@ -30,8 +30,8 @@ struct RunFit {
 
 /// Fits on the records that count (pre-training, not sick, not skipped); reruns of a configuration weigh as one.
 RunFit fit_runs(std::span<const RunRecord> runs, bool cross_validate = true);
-/// Applies fitted parameters to a job.
-void apply_fit(std::span<const RunParameter> parameters, Job& job);
+/// Applies the fitted parameters that enter a job and layout.
+void apply_fit(std::span<const RunParameter> parameters, const Layout& layout, Job& job);
 /// An overlay document: {"devices": [...], "media": [...], "frameworks": [...]} with the fitted fields.
 std::string overlay_json(const RunFit& fit);
 

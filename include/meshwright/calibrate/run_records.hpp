@@ -2,6 +2,7 @@
 // A published training run as a record (JSON Lines): the job and layout that it describes and what was measured.
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "meshwright/core/reader.hpp"
 #include "meshwright/hardware/catalog.hpp"
@@ -33,5 +34,8 @@ bool is_run_record(const Reader& record);
 /// a model without published shape, a layout without degrees, adapters (LoRA), nothing measured. Throws Error for a
 /// record that is malformed.
 RunRecord read_run_record(const Reader& record, const Catalog& catalog);
+
+/// The published runs that ship with the library (data/runs), one Reader a record.
+std::vector<Reader> published_runs();
 
 }  // namespace meshwright

@@ -50,6 +50,9 @@ struct Framework {
   bool fused_attention = true;
   bool fused_norms = true;       ///< false: unfused_bytes of operators count
   double memory_traffic = 1.0;   ///< traffic of its memory-bound kernels over the operators' bytes
+  double gemm_efficiency_hopper = 1.0;   ///< on Hopper besides: releases before its libraries were tuned
+  double accumulation_traffic = 0;       ///< HBM bytes per parameter and micro-batch where gradients are added in a pass of
+                                         ///< their own; 0 = inside the weight-gradient GEMM
   double grouped_gemm_efficiency = 1.0;  ///< what its expert GEMMs reach of one GEMM of the same work
   double attention_efficiency = 1.0;  ///< what its fused attention kernels reach of the device's best
   double gemm_efficiency = 1.0;  ///< what the stack's GEMM path reaches of the device's sustained rate

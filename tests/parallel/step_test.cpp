@@ -1,0 +1,167 @@
+#include "meshwright/parallel/step.hpp"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "meshwright/hardware/catalog.hpp"
+#include "meshwright/parallel/overlap.hpp"
+#include "parallel/jobs.hpp"
+
+namespace meshwright {
+namespace {
+
+Job job_on(const char* node, int accelerators, Transformer model, int seq_len, int global_batch,
+           const std::string& stack = "megatron-core") {
+  Job job = test_job(std::move(model), accelerators, seq_len, global_batch, stack);
+  job.cluster = make_cluster(builtin_catalog(), node, 0, accelerators);
+  return job;
+}
+
+Step step_of(const Job& job, const Layout& layout) {
+  Tables tables(job);
+  return step_time(tables.constants(), tables.entries(layout), layout);
+}
+
+std::vector<Layout> layouts_of_64() {
+  return {{.tp = 8, .dp = 8},
+          {.tp = 4, .pp = 4, .dp = 4},
+          {.tp = 2, .pp = 8, .vp = 2, .dp = 4, .micro_batch = 2},
+          {.tp = 8, .cp = 2, .pp = 2, .dp = 2, .recompute = Recompute::full},
+          {.tp = 8, .dp = 8, .zero_stage = 3},
+          {.tp = 1, .dp = 64, .zero_stage = 3, .hsdp_shard = 8, .recompute = Recompute::selective},
+          {.tp = 8, .dp = 8, .zero_stage = 0, .tp_comm_overlap = true}};
+}
+
+TEST(Overlap, IsPerfectWithoutSlowdownAndNoneWithAllOfIt) {
+  for (const double window : {0.0, 1.0, 3.0}) {
+    for (const double transfer : {0.0, 0.5, 1.0, 4.0}) {
+      const Seconds w = Seconds::base(window), t = Seconds::base(transfer);
+      EXPECT_DOUBLE_EQ(overlap(w, t, 0).exposed.value(), std::max(0.0, transfer - window));
+      EXPECT_DOUBLE_EQ(overlap(w, t, 1).exposed.value(), transfer);
+      for (const double slowdown : {0.0, 0.2, 0.6, 1.0, 2.0}) {
+        const Overlap o = overlap(w, t, slowdown);
+        EXPECT_DOUBLE_EQ((o.exposed + o.hidden).value(), transfer);
+        EXPECT_GE(o.hidden.value(), 0);
+      }
+    }
+  }
+}
+
+TEST(Groups, CoverTheJob) {
+  for (const Layout& l : layouts_of_64()) {
+    const Groups g = groups(l);
+    EXPECT_EQ(g.tensor.size * g.data.size * g.pipeline.size, 64) << describe_layout(l);
+    EXPECT_EQ(g.shard.size * g.replica.size, g.data.size) << describe_layout(l);
+    EXPECT_EQ(g.pipeline.stride * g.pipeline.size, 64) << describe_layout(l);
+  }
+}
+
+TEST(Step, TermsAreNotNegativeAndTablesAreSharedBitForBit) {
+  const Job job = job_on("dgx-h100", 64, llama_8b(), 8192, 128);
+  Tables shared(job);
+  for (const Layout& l : layouts_of_64()) {
+    const Step alone = step_of(job, l);
+    const Step together = step_time(shared.constants(), shared.entries(l), l);
+    describe(alone.time, [&](const char* field, Seconds part) {
+      EXPECT_GE(part.value(), 0) << field << " of " << describe_layout(l);
+    });
+    EXPECT_EQ(total(alone.time), total(together.time)) << describe_layout(l);
+    EXPECT_EQ(total(predict(job, l).time), total(alone.time)) << describe_layout(l);
+  }
+}
+
+TEST(Step, ExplanationSumsToTheStep) {
+  const Job job = job_on("dgx-h100", 64, llama_8b(), 8192, 128);
+  for (const Layout& l : layouts_of_64()) {
+    const Prediction p = predict(job, l);
+    const Term tree = explain(job, p);
+    EXPECT_NEAR(total(tree), p.step_time.value(), 1e-9 * p.step_time.value()) << describe_layout(l);
+    EXPECT_NE(find(tree, "tensor_parallel"), nullptr);
+  }
+}
+
+TEST(Step, FasterPartsAreNeverSlower) {
+  const Job job = job_on("dgx-h100", 64, llama_8b(), 8192, 128);
+  for (const Layout& l : layouts_of_64()) {
+    const double base = total(step_of(job, l).time).value();
+    Job faster = job;
+    faster.cluster.accelerator.memory_bandwidth *= 2;
+    EXPECT_LE(total(step_of(faster, l).time).value(), base) << describe_layout(l);
+    faster = job;
+    for (FlopsPerSecond& peak : faster.cluster.accelerator.peak_dense) peak *= 2;
+    EXPECT_LT(total(step_of(faster, l).time).value(), base) << describe_layout(l);
+    faster = job;
+    faster.cluster.node.nic_bandwidth *= 4;
+    EXPECT_LE(total(step_of(faster, l).time).value(), base * (1 + 1e-12)) << describe_layout(l);
+  }
+}
+
+TEST(Step, ChoicesCostWhatTheyShould) {
+  const Job job = job_on("dgx-h100", 64, llama_8b(), 8192, 128);
+  const Layout base{.tp = 4, .pp = 4, .dp = 4};
+  const auto time = [&](auto change) {
+    Layout l = base;
+    change(l);
+    return total(step_of(job, l).time).value();
+  };
+  const double plain = time([](Layout&) {});
+  EXPECT_GT(time([](Layout& l) { l.recompute = Recompute::full; }), 1.1 * plain);
+  EXPECT_GT(time([](Layout& l) { l.recompute = Recompute::selective; }), plain);
+  EXPECT_GE(time([](Layout& l) { l.overlap_grad_reduce = false; }), plain);
+  EXPECT_GE(time([](Layout& l) { l.overlap_param_gather = false; }), plain);
+  EXPECT_LT(time([](Layout& l) { l.tp_comm_overlap = true; }), plain);
+  EXPECT_GT(time([](Layout& l) { l.offload_optimizer = true; }), plain);
+  const auto bubble = [&](int vp) {
+    Layout l = base;
+    l.vp = vp;
+    return step_of(job, l).time.bubble.value();
+  };
+  EXPECT_LT(bubble(4), 0.5 * bubble(1));
+  EXPECT_LT(bubble(8), bubble(4));
+}
+
+TEST(Step, BubbleOfEqualStagesIsTheTextbookShare) {
+  // Without embedding and head: (pp - 1) / m of the busy time (Narayanan et al. 2021, section 2.2).
+  Job job = job_on("dgx-h100", 64, llama_8b(), 8192, 512);
+  job.model.vocab = 128;
+  const Layout l{.tp = 4, .pp = 4, .dp = 4};
+  const Step s = step_of(job, l);
+  const Seconds busy = total(s.time) - s.time.bubble - s.time.optimizer - s.time.pipeline - s.time.data_parallel;
+  EXPECT_NEAR(s.time.bubble / busy, 3.0 / s.micro_batches, 0.1 * 3.0 / s.micro_batches);
+}
+
+TEST(Step, EagerHostIsAFloor) {
+  Job job = job_on("dgx-h100", 8, llama(16, 2048, 8192, 32, 32), 4096, 64, "nanotron");
+  const Layout l{.tp = 8, .dp = 1, .micro_batch = 1, .zero_stage = 0};
+  const Step s = step_of(job, l);
+  const double floor = 64.0 * 16 * job.framework.host_per_layer.value();
+  EXPECT_GE(total(s.time).value(), floor);
+  job.framework.host_per_layer = {};
+  EXPECT_LT(total(step_of(job, l).time).value(), floor);
+}
+
+TEST(Step, ExpertExchangeByNodeIsCheaperAcrossNodes) {
+  Job job = job_on("dgx-h100", 64, mixture(16, 64, 8), 4096, 512);
+  const Layout l{.dp = 64, .ep = 64, .etp = 1};
+  job.framework.dispatch_by_node = false;
+  const Seconds by_rank = step_of(job, l).time.expert_parallel;
+  job.framework.dispatch_by_node = true;
+  const Seconds by_node = step_of(job, l).time.expert_parallel;
+  EXPECT_GT(by_rank.value(), 0);
+  EXPECT_LT(by_node, by_rank);
+  Layout overlapped = l;
+  overlapped.ep_comm_overlap = true;
+  EXPECT_LT(step_of(job, overlapped).time.expert_parallel, by_node);
+}
+
+TEST(Step, RackOf72IsTakenInEqualParts) {
+  // 64 experts' ranks of a job of 256 sit inside one rack each: their exchange never leaves NVLink.
+  const Job job = job_on("gb200-nvl72", 256, mixture(16, 64, 8), 4096, 1024);
+  const Layout l{.dp = 256, .ep = 64, .etp = 1};
+  const Step s = step_of(job, l);
+  EXPECT_LT(s.time.expert_parallel.value(), 0.5 * s.time.compute.value());
+}
+
+}  // namespace
+}  // namespace meshwright

@@ -1,0 +1,85 @@
+// meshwright validate: predictions beside measured records of every kind that it recognises.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <iostream>
+#include <memory>
+
+#include "command.hpp"
+#include "meshwright/core/reader.hpp"
+#include "progress.hpp"
+#include "validation.hpp"
+
+namespace meshwright::cli {
+namespace {
+
+struct Options {
+  std::vector<std::string> records;
+  bool json = false, markdown = false;
+};
+
+bool ends_with(const std::string& path, std::string_view plain) {
+  return path.ends_with(plain) || path.ends_with(std::string(plain) + ".gz");
+}
+
+void check_record(const Reader& record, const Catalog& catalog, Validation& v) {
+  if (is_run_record(record)) {
+    v.runs.push_back(check_run_record(record, catalog));
+  } else if (record.is_object() && record.has("record")) {
+    if (record.at("record").string() != "choice") return;  // graphs stand with their choices
+    v.choices.emplace_back(record.where(), check_nccl_choice(record, v.graphs));
+  } else if (record.is_object() && record.has("pattern") && record.has("makespan")) {
+    v.loggopsim.emplace_back(record.where(), check_loggopsim_record(record));
+  } else if (record.is_object() && record.has("rows") && record.has("collective")) {
+    v.collectives.push_back(check_collective_record(record, catalog));
+  } else {
+    record.fail(
+        "no kind of record that is known: expected a training run (model, cluster, layout, measured), a "
+        "collective table (collective, rows), a tuner record (record) or a LogGOPSim record (pattern, makespan)");
+  }
+}
+
+void check_file(const std::string& path, const Catalog& catalog, Validation& v) {
+  if (ends_with(path, ".csv")) {
+    const KernelCheck check = kernel_table_kind(path) == KernelTable::gemm ? check_gemm_points(path, catalog)
+                                                                           : check_attention_points(path, catalog);
+    v.kernels.insert(v.kernels.end(), check.groups.begin(), check.groups.end());
+    return;
+  }
+  if (!ends_with(path, ".jsonl")) throw Error(path, "expected .jsonl, .jsonl.gz, .csv or .csv.gz");
+  const std::vector<Reader> records = Reader::lines(path);
+  for (const Reader& record : records) {
+    if (record.is_object() && record.has("record")) {
+      if (auto graphs = read_nccl_graphs(record)) v.graphs.push_back(std::move(*graphs));
+    }
+  }
+  Progress progress("validating " + std::filesystem::path(path).filename().string(), records.size());
+  for (const Reader& record : records) {
+    check_record(record, catalog, v);
+    progress.advance();
+  }
+}
+
+void run(const Options& options, const Globals& globals) {
+  const Catalog catalog = load_catalog(globals.hardware);
+  Validation validation;
+  if (options.records.empty()) {
+    for (const Reader& record : published_runs()) check_record(record, catalog, validation);
+  }
+  for (const std::string& path : options.records) check_file(path, catalog, validation);
+  if (options.json) return print_json(validation_json(validation));
+  std::cout << (options.markdown ? accuracy_markdown(validation.runs) : validation_text(validation));
+}
+
+}  // namespace
+
+void add_validate(CLI::App& command, const Globals& globals) {
+  auto options = std::make_shared<Options>();
+  command.add_option("records", options->records,
+                     "Files of records (.jsonl, .csv, .gz); the published ones that ship with Meshwright otherwise");
+  command.add_flag("--json", options->json, "One JSON document: an entry a record, and a summary by group");
+  command.add_flag("--markdown", options->markdown, "The accuracy page of the documentation (training runs)");
+  command.callback([options, &globals] { run(*options, globals); });
+}
+
+}  // namespace meshwright::cli
