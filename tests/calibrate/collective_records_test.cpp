@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "meshwright/calibrate/collective_accuracy.hpp"
 #include "meshwright/calibrate/media_fit.hpp"
 
 namespace meshwright {
@@ -76,6 +77,16 @@ TEST(CollectiveRecords, HonoursWhatWasForced) {
   EXPECT_TRUE(options(R"(, "env": "NCCL_COLLNET_ENABLE=1 SHARP")").collnet);
   const CollectiveTable p2p_off = read_collective_table(record(R"(, "env": "NCCL_P2P_DISABLE=1")"), builtin_catalog());
   EXPECT_THAT(p2p_off.platform.scale_up.name, HasSubstr("pcie"));
+}
+
+// MESHWRIGHT_UPDATE=1 writes the page anew.
+TEST(CollectiveAccuracy, PageIsUpToDate) {
+  std::vector<CollectiveCheck> checks;
+  for (const CollectiveTable& table : tables_of(published())) checks.push_back(check(table));
+  const std::string page = collective_accuracy(checks);
+  const auto path = std::filesystem::path(MESHWRIGHT_SOURCE_DIR) / "docs/accuracy-collectives.md";
+  if (std::getenv("MESHWRIGHT_UPDATE") != nullptr) write_file(path, page);
+  EXPECT_EQ(read_file(path), page);
 }
 
 // The fit finds parameters again: tables made from a medium, started from one that is off by a third.

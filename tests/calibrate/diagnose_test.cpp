@@ -56,6 +56,19 @@ TEST(Diagnose, NamesOneThingThatWasMadeWrong) {
   for (const Finding& f : rings.findings) EXPECT_FALSE(f.check.empty());
 }
 
+// https://github.com/NVIDIA/nccl-tests/issues/319: two nodes of eight GPUs and NICs, 44 GB/s: one NIC's worth of rings.
+TEST(Diagnose, OneNicOfEight) {
+  Observation o{.cluster = machine("dgx-h100", 2), .rows = {}, .options = {}, .lines = {}};
+  o.cluster.node.fabric = "roce";
+  o.rows = {{Bytes::base(33554432), Seconds::base(1543.4e-6), {}},
+            {Bytes::base(268435456), Seconds::base(11435e-6), {}},
+            {Bytes::base(2147483648.0), Seconds::base(90808e-6), {}},
+            {Bytes::base(17179869184.0), Seconds::base(727698e-6), {}}};
+  const Diagnosis d = diagnose(o);
+  EXPECT_TRUE(names(d, "one_nic")) << d.summary;
+  EXPECT_LT(d.plateau, 0.15);
+}
+
 // https://github.com/ecmwf/WeatherGenerator/issues/1261: Slingshot without the libfabric plug-in.
 TEST(Diagnose, MissingPlugin) {
   Observation o{.cluster = machine("dgx-a100", 2), .rows = {}, .options = {}, .lines = {"no GPUDirect RDMA, TCP"}};

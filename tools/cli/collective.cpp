@@ -175,7 +175,9 @@ void run(const Options& o, const Globals& globals) {
     const std::vector<std::string> valid = {"fastest", "nccl"};
     throw Error("--policy", fmt::format("'{}' is not a policy{}", o.policy, suggestion(o.policy, valid)));
   }
-  const Cluster cluster = make_cluster(load_catalog(globals.hardware), o.cluster, o.nodes, o.nodes > 0 ? 0 : o.ranks);
+  const Catalog catalog = load_catalog(globals.hardware);
+  Cluster cluster = make_cluster(catalog, o.cluster, o.nodes, 0);
+  if (o.nodes == 0 && o.ranks > cluster.accelerators()) cluster = make_cluster(catalog, o.cluster, 0, o.ranks);
   const CollectiveTable table = question(o, cluster);
   if (!o.measured.empty()) return compare(o, table, cluster);
   const std::vector<Row> rows =
