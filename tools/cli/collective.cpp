@@ -116,39 +116,26 @@ Json finding_json(const Finding& f) {
   return {{"cause", f.cause}, {"reason", f.reason}, {"check", f.check}, {"misfit", f.misfit}};
 }
 
-/// Measurement beside prediction under the tuner's choice, and what a shortfall is consistent with.
-void compare(const Options& o, const CollectiveTable& asked, const Cluster& cluster) {
-  const NcclTestsLog log = read_nccl_tests_log(read_file(o.measured), o.measured);
-  CollectiveTable table = table_of_log(log, cluster, asked.collective, o.ranks);
-  table.options = asked.options;
-  follow_tuner(table, cluster);
-  const CollectiveCheck checked = check(table);
-  if (!checked.skipped.empty()) throw Error(o.measured, checked.skipped);
-  const Diagnosis d = diagnose({.cluster = cluster,
-                                .collective = table.collective,
-                                .ranks = table.ranks,
-                                .rows = table.rows,
-                                .options = table.options,
-                                .lines = log.remarks});
-  const double factor = busbw_factor(table.collective, table.ranks).value();
-  if (o.json) {
-    Json document = {{"rows", Json::array()},
-                     {"diagnosis",
-                      {{"healthy", d.healthy},
-                       {"summary", d.summary},
-                       {"plateau", d.plateau},
-                       {"latency", d.latency},
-                       {"shortfall_from_bytes", d.shortfall_from.value()},
-                       {"findings", Json::array()}}}};
-    for (const CheckedRow& r : checked.rows) {
-      Json row = row_json({r.bytes, r.predicted, std::string(r.algorithm), std::string(r.protocol), ""}, factor);
-      row["measured_time_us"] = r.measured.value() * 1e6;
-      row["relative_error"] = r.error();
-      document["rows"].push_back(row);
-    }
-    for (const Finding& f : d.findings) document["diagnosis"]["findings"].push_back(finding_json(f));
-    return print_json(document);
+void print_comparison_json(const CollectiveCheck& checked, const Diagnosis& d, double factor) {
+  Json document = {{"rows", Json::array()},
+                   {"diagnosis",
+                    {{"healthy", d.healthy},
+                     {"summary", d.summary},
+                     {"plateau", d.plateau},
+                     {"latency", d.latency},
+                     {"shortfall_from_bytes", d.shortfall_from.value()},
+                     {"findings", Json::array()}}}};
+  for (const CheckedRow& r : checked.rows) {
+    Json row = row_json({r.bytes, r.predicted, std::string(r.algorithm), std::string(r.protocol), ""}, factor);
+    row["measured_time_us"] = r.measured.value() * 1e6;
+    row["relative_error"] = r.error();
+    document["rows"].push_back(row);
   }
+  for (const Finding& f : d.findings) document["diagnosis"]["findings"].push_back(finding_json(f));
+  print_json(document);
+}
+
+void print_comparison(const CollectiveCheck& checked, const Diagnosis& d, double factor) {
   Table shown({{"size (B)"},
                {"measured (us)"},
                {"predicted (us)"},
@@ -168,6 +155,25 @@ void compare(const Options& o, const CollectiveTable& asked, const Cluster& clus
   for (const Finding& f : d.findings) {
     std::cout << "  " << bold(f.cause) << "\n" << wrap(f.reason, 4) << "\n" << wrap("check: " + f.check, 4) << "\n";
   }
+}
+
+/// Measurement beside prediction under the tuner's choice, and what a shortfall is consistent with.
+void compare(const Options& o, const CollectiveTable& asked, const Cluster& cluster) {
+  const NcclTestsLog log = read_nccl_tests_log(read_file(o.measured), o.measured);
+  CollectiveTable table = table_of_log(log, cluster, asked.collective, o.ranks);
+  table.options = asked.options;
+  follow_tuner(table, cluster);
+  const CollectiveCheck checked = check(table);
+  if (!checked.skipped.empty()) throw Error(o.measured, checked.skipped);
+  const Diagnosis d = diagnose({.cluster = cluster,
+                                .collective = table.collective,
+                                .ranks = table.ranks,
+                                .rows = table.rows,
+                                .options = table.options,
+                                .lines = log.remarks});
+  const double factor = busbw_factor(table.collective, table.ranks).value();
+  if (o.json) return print_comparison_json(checked, d, factor);
+  print_comparison(checked, d, factor);
 }
 
 void run(const Options& o, const Globals& globals) {
