@@ -1,3 +1,5 @@
+#include <optional>
+
 #include "bindings.hpp"
 #include "meshwright/hardware/catalog.hpp"
 
@@ -72,11 +74,11 @@ void bind_hardware(py::module_& module) {
 
   module.def(
       "cluster",
-      [](const std::string& name, int nodes, int accelerators, const std::filesystem::path& hardware) {
-        return make_cluster(load_catalog(hardware), name, nodes, accelerators);
+      [](const std::string& name, int nodes, int accelerators, const std::optional<std::filesystem::path>& hardware) {
+        return make_cluster(load_catalog(hardware.value_or("")), name, nodes, accelerators);
       },
       py::arg("name"), py::kw_only(), py::arg("nodes") = 0, py::arg("accelerators") = 0,
-      py::arg("hardware") = std::filesystem::path(),
+      py::arg("hardware") = py::none(),
       "A reference cluster, a node name with a number of nodes, or a cluster file; `hardware` is a folder of "
       "overlays.");
   module.def(

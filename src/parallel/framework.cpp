@@ -65,6 +65,8 @@ constexpr auto flag_fields = std::to_array<Field<bool>>({
     {"overlap_grad_reduce", &Framework::overlap_grad_reduce},
     {"overlap_param_gather", &Framework::overlap_param_gather},
     {"tp_comm_overlap", &Framework::tp_comm_overlap},
+    {"can_overlap_tp", &Framework::can_overlap_tp},
+    {"can_overlap_ep", &Framework::can_overlap_ep},
     {"tp_backward_overlap", &Framework::tp_backward_overlap},
     {"dispatch_by_node", &Framework::dispatch_by_node},
     {"low_precision_inputs", &Framework::low_precision_inputs},

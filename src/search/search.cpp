@@ -21,6 +21,11 @@ namespace {
 
 constexpr std::array recomputes = {Recompute::none, Recompute::selective, Recompute::full};
 
+struct Refusals {
+  std::array<std::uint64_t, rule_count> by_rule{};
+  std::uint64_t memory = 0, overlap = 0;
+};
+
 /// One thread's share of the space: its own tables, its own counts, its own best.
 class Worker {
  public:
@@ -46,11 +51,12 @@ class Worker {
     }
   }
 
-  void add_to(SearchResult& result, std::array<std::uint64_t, rule_count>& refused, std::uint64_t& no_memory) const {
+  void add_to(SearchResult& result, Refusals& refused) const {
     result.evaluated += evaluated_;
     result.considered += considered_;
-    no_memory += no_memory_;
-    for (std::size_t r = 0; r < rule_count; ++r) refused[r] += refused_[r];
+    refused.memory += no_memory_;
+    refused.overlap += no_overlap_;
+    for (std::size_t r = 0; r < rule_count; ++r) refused.by_rule[r] += refused_[r];
   }
   const Collector& best() const { return best_; }
 
@@ -80,6 +86,10 @@ class Worker {
     const Entries entries = tables_.entries(layout_);
     for (const Recompute recompute : recomputes) {
       layout_.recompute = recompute;
+      if (layout_.ep_comm_overlap && !can_overlap_experts(layout_)) {
+        ++no_overlap_;
+        continue;
+      }
       const Memory need = memory(memory_constants_, layers_, *entries.stages, layout_);
       if (fit(memory_constants_, need) == Fit::does_not_fit) {
         ++no_memory_;
@@ -99,7 +109,7 @@ class Worker {
   bool has_layers_ = false;
   Layout layout_;
   Collector best_;
-  std::uint64_t evaluated_ = 0, considered_ = 0, no_memory_ = 0;
+  std::uint64_t evaluated_ = 0, considered_ = 0, no_memory_ = 0, no_overlap_ = 0;
   std::array<std::uint64_t, rule_count> refused_{};
 };
 
@@ -121,13 +131,11 @@ std::string why(const Prediction& best, const Prediction& other) {
   return text;
 }
 
-std::vector<std::pair<std::string, std::uint64_t>> refusals(const std::array<std::uint64_t, rule_count>& by_rule,
-                                                            std::uint64_t no_memory) {
-  std::vector<std::pair<std::string, std::uint64_t>> out;
-  if (no_memory > 0) out.emplace_back("device memory", no_memory);
-  for (std::size_t r = 1; r < rule_count; ++r) {
-    if (by_rule[r] > 0) out.emplace_back(name(static_cast<Rule>(r)), by_rule[r]);
-  }
+std::vector<std::pair<std::string, std::uint64_t>> most_first(const Refusals& refused) {
+  std::vector<std::pair<std::string, std::uint64_t>> out = {{"device memory", refused.memory},
+                                                            {"expert overlap without interleaving", refused.overlap}};
+  for (std::size_t r = 1; r < rule_count; ++r) out.emplace_back(name(static_cast<Rule>(r)), refused.by_rule[r]);
+  std::erase_if(out, [](const auto& entry) { return entry.second == 0; });
   std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
   return out;
 }
@@ -157,10 +165,9 @@ SearchResult search(const Job& job, const SearchOptions& options) {
 
   SearchResult result;
   Collector best(options);
-  std::array<std::uint64_t, rule_count> refused{};
-  std::uint64_t no_memory = 0;
+  Refusals refused;
   for (const Worker& worker : workers) {
-    worker.add_to(result, refused, no_memory);
+    worker.add_to(result, refused);
     best.merge(worker.best());
   }
   for (const Candidate& candidate : best.best()) {
@@ -168,7 +175,7 @@ SearchResult search(const Job& job, const SearchOptions& options) {
     if (!result.best.empty()) ranked.why = why(result.best.front().prediction, ranked.prediction);
     result.best.push_back(std::move(ranked));
   }
-  result.refused = refusals(refused, no_memory);
+  result.refused = most_first(refused);
   result.assumptions = result.best.empty() ? job.assumptions : result.best.front().prediction.assumptions;
   result.search_time = Seconds::base(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   return result;

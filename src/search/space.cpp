@@ -28,6 +28,9 @@ int largest_tensor_parallel(const Job& job) {
   return std::min({2 * domain, most_tensor_parallel, job.accelerators});
 }
 
+// A choice is tried both ways where the stack has it.
+std::vector<bool> offered(bool has_it) { return has_it ? std::vector{false, true} : std::vector{false}; }
+
 std::vector<int> expert_tensor_degrees(const Job& job, int tp) {
   if (!job.model.is_moe() || tp == 1) return {1};
   return {1, tp};
@@ -46,9 +49,10 @@ std::vector<ShardChoice> shard_choices(const Job& job, int max_micro_batch) {
       for (const int ep : expert_degrees) {
         for (const int etp : expert_tensor_degrees(job, tp)) {
           for (const int mb : powers_of_two(std::min(max_micro_batch, job.global_batch))) {
-            for (const bool tp_overlap : {false, true}) {
-              if (tp_overlap && (tp == 1 || !job.framework.tp_comm_overlap)) continue;
-              out.push_back({tp, cp, ep, etp, mb, tp_overlap, false});
+            for (const bool tp_overlap : offered(tp > 1 && job.framework.can_overlap_tp)) {
+              for (const bool ep_overlap : offered(ep > 1 && job.framework.can_overlap_ep)) {
+                out.push_back({tp, cp, ep, etp, mb, tp_overlap, ep_overlap});
+              }
             }
           }
         }
@@ -63,6 +67,10 @@ std::vector<int> pipeline_degrees(const Job& job, const ShardChoice& shard) {
 }
 
 int most_virtual_stages(const Job& job, int pp) { return pp == 1 ? 1 : std::clamp(job.model.layers / pp, 1, most_vp); }
+
+bool can_overlap_experts(const Layout& layout) {
+  return (layout.pp == 1 || layout.vp > 1) && layout.recompute != Recompute::full;
+}
 
 std::vector<Sharding> shardings(const Job& job) {
   std::vector<Sharding> out;

@@ -28,6 +28,7 @@ std::vector<Prediction> all_predictions(const Job& job, int max_micro_batch) {
               l.overlap_grad_reduce = job.framework.overlap_grad_reduce;
               l.overlap_param_gather = job.framework.overlap_param_gather;
               l.tp_comm_overlap = s.tp_comm_overlap, l.ep_comm_overlap = s.ep_comm_overlap;
+              if (l.ep_comm_overlap && !can_overlap_experts(l)) continue;
               if (!violation(job, l)) out.push_back(predict(job, l));
             }
           }

@@ -31,6 +31,9 @@ constexpr std::array table = {
             "  meshwright collective all_reduce --cluster dgx-h100 --nodes 2 -b 1K -e 8G -f 4\n"
             "  meshwright collective all_to_all --cluster dgx-b200 --nodes 16 --json\n"
             "  meshwright collective all_reduce --cluster dgx-a100 --nodes 4 --algo ring --policy nccl"},
+    Command{"algorithms", "List the collective algorithms with closed forms", add_algorithms,
+            "  meshwright algorithms\n"
+            "  meshwright algorithms --json"},
     Command{"topo", "Show, check or import a topology", add_topo,
             "  meshwright topo show dgx-h100 --nodes 64\n"
             "  meshwright topo check cluster.json\n"
@@ -41,7 +44,8 @@ constexpr std::array table = {
             "  meshwright model show ./config.json --json"},
     Command{"calibrate", "Fit parameters from measurements, written as an overlay", add_calibrate,
             "  meshwright calibrate nccl-tests all_reduce.log --cluster dgx-h100 --output overlay/\n"
-            "  meshwright calibrate gemm points.csv --output overlay/"},
+            "  meshwright calibrate gemm points.csv --output overlay/\n"
+            "  meshwright calibrate runs runs/*.jsonl --output overlay/"},
     Command{"hardware", "List and show the hardware database", add_hardware,
             "  meshwright hardware list\n"
             "  meshwright hardware show H100-SXM5-80GB\n"

@@ -37,6 +37,7 @@ struct Command {
 };
 std::span<const Command> commands();
 
+void add_algorithms(CLI::App& command, const Globals& globals);
 void add_plan(CLI::App& command, const Globals& globals);
 void add_predict(CLI::App& command, const Globals& globals);
 void add_validate(CLI::App& command, const Globals& globals);

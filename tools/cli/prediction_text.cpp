@@ -13,10 +13,12 @@ namespace {
 
 std::string layout_text(const Prediction& p) {
   const Layout& l = p.layout;
-  std::string text = fmt::format("{}, recompute {}", describe_layout(l), name(l.recompute));
-  if (l.pp > 1) text += fmt::format(", schedule {}", name(l.schedule));
-  if (l.zero_stage > 0) text += fmt::format(", ZeRO-{}", l.zero_stage);
+  std::string text = describe_layout(l);
+  if (l.recompute == Recompute::none) text += ", no recompute";
+  if (l.vp > 1) text += ", interleaved";
   if (l.tp > 1 && l.sequence_parallel) text += ", sequence parallel";
+  if (l.tp_comm_overlap) text += ", TP overlap";
+  if (l.ep_comm_overlap) text += ", EP overlap";
   return text;
 }
 

@@ -48,31 +48,33 @@ struct Framework {
 
   // kernels
   bool fused_attention = true;
-  bool fused_norms = true;       ///< false: unfused_bytes of operators count
-  double memory_traffic = 1.0;   ///< traffic of its memory-bound kernels over the operators' bytes
-  double gemm_efficiency_hopper = 1.0;   ///< on Hopper besides: releases before its libraries were tuned
-  double accumulation_traffic = 0;       ///< HBM bytes per parameter and micro-batch where gradients are added in a pass of
-                                         ///< their own; 0 = inside the weight-gradient GEMM
+  bool fused_norms = true;              ///< false: unfused_bytes of operators count
+  double memory_traffic = 1.0;          ///< traffic of its memory-bound kernels over the operators' bytes
+  double gemm_efficiency_hopper = 1.0;  ///< on Hopper besides: releases before its libraries were tuned
+  double accumulation_traffic = 0;  ///< HBM bytes per parameter and micro-batch where gradients are added in a pass of
+                                    ///< their own; 0 = inside the weight-gradient GEMM
   double grouped_gemm_efficiency = 1.0;  ///< what its expert GEMMs reach of one GEMM of the same work
-  double attention_efficiency = 1.0;  ///< what its fused attention kernels reach of the device's best
-  double gemm_efficiency = 1.0;  ///< what the stack's GEMM path reaches of the device's sustained rate
+  double attention_efficiency = 1.0;     ///< what its fused attention kernels reach of the device's best
+  double gemm_efficiency = 1.0;          ///< what the stack's GEMM path reaches of the device's sustained rate
   Seconds host_per_layer{};      ///< floor of one layer's forward + backward (+ recompute), launches of an eager host
   Seconds host_per_layer_tp{};   ///< more of it for each further node that a tensor group spans
   Seconds kernel_launch{};       ///< host time of one launch; 0 = CUDA graphs or compiled
   Seconds layer_overhead{};      ///< GPU idle per layer and pass
   Seconds step_overhead{};       ///< data loader, logging, scheduler once a step
-  Seconds pipeline_send_host{};      ///< more of host_per_layer for each further tensor rank where the pipeline crosses
-                                     ///< nodes: sends that exchange metadata block the host
-  Seconds host_softmax_fallback{};   ///< more of it where micro_batch * heads / tp is no multiple of 4 and the fused
-                                     ///< softmax refuses (stacks without fused attention)
+  Seconds pipeline_send_host{};  ///< more of host_per_layer for each further tensor rank where the pipeline crosses
+                                 ///< nodes: sends that exchange metadata block the host
+  Seconds host_softmax_fallback{};  ///< more of it where micro_batch * heads / tp is no multiple of 4 and the fused
+                                    ///< softmax refuses (stacks without fused attention)
 
   // communication
   bool overlap_grad_reduce = true, overlap_param_gather = true, tp_comm_overlap = false;  ///< usual defaults
+  bool can_overlap_tp = false;      ///< has TP communication inside the GEMMs, on request
+  bool can_overlap_ep = false;      ///< has dispatch and combine behind another micro-batch's compute, on request
   bool tp_backward_overlap = true;  ///< input gradients' reduction runs beside weight-gradient GEMMs
   double tp_overlap_exposed = 0.2;  ///< share of overlapped TP communication that stays exposed
   double overlap_slowdown = 0.1;    ///< stretch of compute while communication runs beside it
   double fsdp_overlap_penalty = 0;  ///< exposed = max(c, k) + penalty * min(c, k) for gathered layers
-  bool dispatch_by_node = false;    ///< expert dispatch sends a token once to a node and copies there (DeepEP, HybridEP)
+  bool dispatch_by_node = false;  ///< expert dispatch sends a token once to a node and copies there (DeepEP, HybridEP)
   double bucket_parameters = 40e6;  ///< gradient bucket
   double optimizer_traffic = 30;    ///< HBM bytes per parameter held by one rank in the optimizer step
 

@@ -19,6 +19,9 @@ std::vector<ShardChoice> shard_choices(const Job& job, int max_micro_batch);
 std::vector<int> pipeline_degrees(const Job& job, const ShardChoice& shard);
 /// Virtual stages that are tried with `pp` stages: 1, and up to the layers a stage has, at most 16.
 int most_virtual_stages(const Job& job, int pp);
+/// Overlap of dispatch and combine with another micro-batch needs two of them on a stage at once (interleaving) and no
+/// full recompute (megatron/training/arguments.py, overlap_moe_expert_parallel_comm).
+bool can_overlap_experts(const Layout& layout);
 /// ZeRO stages and HSDP shards of the stack.
 struct Sharding {
   int zero_stage = 0, hsdp_shard = 0;
