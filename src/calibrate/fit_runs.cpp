@@ -48,6 +48,8 @@ std::vector<Point> points_of(std::span<const RunRecord> runs) {
     p.weight = std::min(1.0, group_cap / group_sizes[group(p)]);
     // Routing, dispatchers and their releases make expert models a poor measure of what all models share.
     if (p.run->job.model.is_moe()) p.weight *= 0.1;
+    // Tier C records leave part of their layout or measurement to guesses.
+    if (p.run->tier == "C") p.weight *= 0.25;
   }
   return points;
 }
@@ -135,6 +137,15 @@ Eigen::VectorXd solve(const Linear& l, const std::vector<Point>& points, const s
   return solver.solve(right);
 }
 
+/// A sustained rate is a share of the burst rate.
+Eigen::VectorXd within_bounds(Eigen::VectorXd x, const std::vector<RunParameter>& parameters) {
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const auto c = static_cast<Eigen::Index>(i);
+    if (parameters[i].field.ends_with("sustained")) x[c] = std::min(x[c], -std::log(parameters[i].prior));
+  }
+  return x;
+}
+
 double relative(double log_error) { return std::abs(std::exp(log_error) - 1); }
 
 double mean_error(const Eigen::VectorXd& residuals) {
@@ -170,7 +181,7 @@ RunFit fit_runs(std::span<const RunRecord> runs, bool cross_validate) {
   fit.mean_error_before = mean_error(l.residuals);
   for (int iteration = 0; iteration < 6; ++iteration) {
     const Eigen::VectorXd step = solve(l, points, fit.parameters, x, "");
-    x += step.cwiseMax(-0.4).cwiseMin(0.4);
+    x = within_bounds(x + step.cwiseMax(-0.4).cwiseMin(0.4), fit.parameters);
     l = linearise(points, fit.parameters, x);
     if (step.norm() < 1e-3) break;
   }

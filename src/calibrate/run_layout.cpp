@@ -127,6 +127,10 @@ void resolve_layout(const Reader& record, RunRecord& run) {
   l.hsdp_shard = l.zero_stage == 3 && shard > 1 && shard < l.dp * l.cp && (l.dp * l.cp) % shard == 0 ? shard : 0;
   l.sequence_parallel = l.tp > 1 && r.flag("sequence_parallel", usual.sequence_parallel);
   l.recompute = recompute_of(r, usual);
+  // BigNLP's launcher redoes attention by default (activations_checkpoint_granularity: selective); its tables give only
+  // whether whole layers are redone.
+  const bool bignlp = r.layout.string_or("framework_version", "").find("BigNLP") != std::string::npos;
+  if (bignlp && l.recompute == Recompute::none) l.recompute = Recompute::selective;
   l.schedule = schedule_of(r.layout.string_or("schedule", ""));
   l.overlap_grad_reduce = r.flag("overlap_grad_reduce", usual.overlap);
   l.overlap_param_gather = r.flag("overlap_param_gather", usual.overlap);

@@ -61,7 +61,12 @@ std::optional<Transformer> model_of_record(const Reader& model, std::string& why
     t.full_attention_every = t.layers / (t.layers - window_layers);
   }
   t.published_params = model.number_or("params_total_b", 0) * 1e9;
-  check(t, model.where());
+  try {
+    check(t, model.where());
+  } catch (const Error& error) {
+    why_not = error.what_happened();  // published sizes that contradict each other or leave one out
+    return std::nullopt;
+  }
   return t;
 }
 

@@ -97,7 +97,7 @@ std::span<const RunField> run_fields() {
       RunField{"scale_out.in_step", 0.3, scale_out,
                [](const Job& j) { return platform_of(j.cluster).scale_out.in_step; },
                [](Job& j, double v) { set_in_step(j, platform_of(j.cluster).scale_out, v); }, on_efa},
-      RunField{"attention.forward", 0.15, device,
+      RunField{"attention.forward", 0.1, device,
                [](const Job& j) { return j.cluster.accelerator.efficiency.attention.forward; },
                [](Job& j, double v) {
                  AttentionEfficiency& a = j.cluster.accelerator.efficiency.attention;
@@ -120,7 +120,9 @@ std::span<const RunField> run_fields() {
           [](const Job& j, const Layout&) { return own_kernels(j) && j.framework.fused_attention; }),
       framework_number<&Framework::grouped_gemm_efficiency>(
           "grouped_gemm_efficiency", 0.2, [](const Job& j, const Layout&) { return j.model.is_moe(); }),
-      framework_number<&Framework::memory_traffic>("memory_traffic", 0.12, always),
+      framework_number<&Framework::memory_traffic>(
+          "memory_traffic", 0.12, [](const Job& j, const Layout&) { return j.framework.accumulation_traffic == 0; }),
+      framework_number<&Framework::accumulation_traffic>("accumulation_traffic", 0.4, always),
       framework_number<&Framework::tp_overlap_exposed>(
           "tp_overlap_exposed", 0.3, [](const Job&, const Layout& l) { return l.tp > 1 && l.tp_comm_overlap; }),
       framework_number<&Framework::fsdp_overlap_penalty>("fsdp_overlap_penalty", 0.3,

@@ -84,11 +84,16 @@ void read_job_of_record(const Reader& record, const Catalog& catalog, RunRecord&
   }
   run.job.accelerators = cluster.integer_or("count", 1, 1);
   run.job.seq_len = record.at("seq_len").integer(1);
-  run.job.cluster =
-      cluster_from_parts(catalog, run.accelerator, run.job.accelerators, cluster.integer_or("node_size", 0),
-                         cluster.integer_or("scale_up_domain", 0), cluster.integer_or("nics_per_node", 0),
-                         BytesPerSecond::base(cluster.number_or("nic_gbps", 0) * 1e9 / 8),
-                         cluster.string_or("fabric", ""), cluster.where());
+  try {
+    run.job.cluster =
+        cluster_from_parts(catalog, run.accelerator, run.job.accelerators, cluster.integer_or("node_size", 0),
+                           cluster.integer_or("scale_up_domain", 0), cluster.integer_or("nics_per_node", 0),
+                           BytesPerSecond::base(cluster.number_or("nic_gbps", 0) * 1e9 / 8),
+                           cluster.string_or("fabric", ""), cluster.where());
+  } catch (const Error& error) {
+    run.skipped = error.what_happened();  // a device or fabric that the database lacks
+    return;
+  }
   run.job.assumptions = run.job.cluster.assumptions;
   use_own_kernel_table(run);
   const std::string version = record.at("layout").string_or("framework_version", "");
@@ -133,14 +138,8 @@ RunRecord read_run_record(const Reader& record, const Catalog& catalog) {
     run.skipped = "adapter training (LoRA): frozen weights have no gradients; not a pre-training step";
     return run;
   }
-  // A device that the database lacks or a shape that contradicts itself is a reason to leave the record out, not bad
-  // input of the user's.
-  try {
-    read_job_of_record(record, catalog, run);
-    if (!run.skipped) read_measured(record, run);
-  } catch (const Error& error) {
-    run.skipped = error.what_happened();
-  }
+  read_job_of_record(record, catalog, run);
+  if (!run.skipped) read_measured(record, run);
   return run;
 }
 

@@ -93,7 +93,7 @@ std::vector<std::string> groups_of(const RunCheck& c) {
 
 std::vector<std::optional<double>> constant_rate_errors(std::span<const RunCheck> checks) {
   std::map<std::string, std::vector<double>> rates;
-  const auto key = [](const RunCheck& c) { return c.accelerator + " " + c.precision; };
+  const auto key = [](const RunCheck& c) { return c.accelerator + " " + c.precision + " " + c.framework; };
   const auto per_device = [&](const RunCheck& c) {
     const Layout& l = c.prediction->layout;
     return c.prediction->model_flops / (c.measured.step_time->value() * l.accelerators());

@@ -191,9 +191,10 @@ std::string validation_text(const Validation& v) {
                  percent(f.p90), fmt::format("{:+.1f}", 100 * f.bias), percent(f.baseline)});
     }
     out += table.render(120) + "\n";
-    out += dim(wrap("constant rate: mean error of a model that gives each device and number format one rate, the "
-                    "median of these very runs. Jobs that their own twins show to be sick are left out.")) +
-           "\n";
+    out +=
+        dim(wrap("constant rate: mean error of a model that gives each device, number format and stack one rate, the "
+                 "median of these very runs. Jobs that their own twins show to be sick are left out.")) +
+        "\n";
     std::map<std::string, int> reasons;
     for (const RunCheck& c : v.runs) {
       if (c.skipped) ++reasons[*c.skipped];

@@ -38,7 +38,7 @@ struct ErrorFigures {
   double baseline = 0;  ///< mean error of the constant-rate model
 };
 
-/// The baseline: every device runs at one rate per number format, the median of its own measured runs here.
+/// The baseline: each device, number format and stack runs at one rate, the median of its own measured runs here.
 /// (The records are at once its calibration and its test, so it is flattered.)
 std::vector<std::optional<double>> constant_rate_errors(std::span<const RunCheck> checks);
 
