@@ -131,7 +131,10 @@ void add_tensor(BlockCost& cost, const BlockContext& x, const Windows& w, double
   const Framework& f = x.job.framework;
   const Group group = groups(x.layout).tensor;
   const auto run = [&](Collective c) { return x.communication.time(c, activation_bytes(x), group); };
-  const bool userbuffers = x.layout.tp_comm_overlap && x.layout.sequence_parallel;
+  // Userbuffers map peers' memory: they exist inside a scale-up domain only (Transformer Engine user guide,
+  // "communication overlap").
+  const bool inside = x.communication.ranks_inside(group) == group.size;
+  const bool userbuffers = x.layout.tp_comm_overlap && x.layout.sequence_parallel && inside;
   const auto put = [&](Pass& pass, Seconds window, Seconds transfer, bool beside) {
     const Overlap o = beside ? overlap(window, transfer, f.tp_overlap_exposed) : Overlap{transfer, {}};
     pass.tensor += o.exposed, pass.tensor_hidden += o.hidden;
