@@ -1,0 +1,122 @@
+// Training records: reading, resolving what they leave out, checking, and fitting.
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "meshwright/calibrate/fit_runs.hpp"
+#include "meshwright/calibrate/validate_runs.hpp"
+
+namespace meshwright {
+namespace {
+
+using testing::HasSubstr;
+
+std::string record_text(const std::string& layout, const std::string& task = "pretrain",
+                        const std::string& accelerator = "H100-SXM5-80GB", const std::string& layers = "32") {
+  return R"({"id": "r", "set": "s", "tier": "A", "task": ")" + task +
+         R"(", "source": {"title": "t", "date": "2025-01"}, "seq_len": 8192, "model": {"name": "m", "layers": )" +
+         layers +
+         R"(, "hidden": 4096, "ffn_hidden": 14336, "heads": 32, "kv_heads": 8, "head_dim": 128, "vocab": 128256},
+      "cluster": {"accelerator": ")" +
+         accelerator + R"(", "count": 8, "node_size": 8, "scale_up_domain": 8}, "layout": )" + layout +
+         R"(, "measured": {"step_time_s": 6.0}})";
+}
+
+RunRecord read(const std::string& text) { return read_run_record(Reader::text(text, "test"), builtin_catalog()); }
+
+TEST(RunRecords, NullsAreResolvedByTheStack) {
+  const RunRecord nemo = read(record_text(
+      R"({"tp": 2, "pp": 1, "vp": null, "micro_batch": 1, "global_batch": 128, "precision": "bf16", "framework": "nemo"})"));
+  ASSERT_FALSE(nemo.skipped) << *nemo.skipped;
+  EXPECT_EQ(nemo.layout.dp, 4);
+  EXPECT_EQ(nemo.layout.vp, 1);
+  EXPECT_TRUE(nemo.layout.sequence_parallel);
+  EXPECT_TRUE(nemo.layout.tp_comm_overlap);
+  EXPECT_EQ(nemo.job.framework.name, "megatron-core");
+  EXPECT_THAT(nemo.job.assumptions, testing::Contains(HasSubstr("sequence_parallel: true")));
+  const RunRecord eager = read(
+      record_text(R"({"tp": 2, "pp": 1, "micro_batch": 1, "global_batch": 128, "framework": "megatron-deepspeed"})"));
+  EXPECT_FALSE(eager.layout.sequence_parallel);
+  EXPECT_EQ(eager.layout.recompute, Recompute::full);
+}
+
+TEST(RunRecords, WhatCannotBePredictedSaysWhy) {
+  const std::string layout = R"({"tp": 1, "pp": 1, "micro_batch": 1, "global_batch": 128, "framework": "nemo"})";
+  EXPECT_THAT(read(record_text(layout, "lora")).skipped.value_or(""), HasSubstr("LoRA"));
+  EXPECT_THAT(read(record_text(layout, "pretrain", "H100-SXM5-80GB", "null")).skipped.value_or(""),
+              HasSubstr("layers"));
+  EXPECT_THAT(read(record_text(layout, "pretrain", "Q9000")).skipped.value_or(""), HasSubstr("Q9000"));
+  EXPECT_THAT(read(record_text(R"({"framework": "nemo"})")).skipped.value_or(""), HasSubstr("layout"));
+  EXPECT_THAT(read(record_text(R"({"tp": 3, "pp": 1, "framework": "nemo"})")).skipped.value_or(""),
+              HasSubstr("divide"));
+}
+
+TEST(RunRecords, CheckHasErrorAndBand) {
+  const RunCheck check = check_run_record(
+      Reader::text(
+          record_text(
+              R"({"tp": 1, "pp": 1, "micro_batch": 1, "global_batch": 128, "precision": "bf16", "framework": "nemo"})"),
+          "test"),
+      builtin_catalog());
+  ASSERT_TRUE(check.prediction);
+  EXPECT_NEAR(*check.step_time_error, check.prediction->step_time.value() / 6.0 - 1, 1e-12);
+  EXPECT_LT(check.prediction->p10, check.prediction->step_time);
+  EXPECT_GT(check.prediction->p90, check.prediction->step_time);
+  EXPECT_TRUE(check.counted);
+}
+
+TEST(RunFit, FindsAParameterThatTheRunsWereMadeWith) {
+  std::vector<RunRecord> runs;
+  for (const int layers : {16, 24, 32, 40, 48, 64}) {
+    for (const int batch : {64, 128, 256}) {
+      RunRecord run = read(record_text(R"({"tp": 1, "pp": 1, "micro_batch": 1, "global_batch": )" +
+                                           std::to_string(batch) + R"(, "precision": "bf16", "framework": "nemo"})",
+                                       "pretrain", "H100-SXM5-80GB", std::to_string(layers)));
+      run.job.model.name = "m" + std::to_string(layers);
+      Job made = run.job;
+      made.cluster.accelerator.efficiency.of(DType::bf16).sustained *= 0.9;
+      run.measured.step_time = predict(made, run.layout).step_time;
+      runs.push_back(run);
+    }
+  }
+  const RunFit fit = fit_runs(runs);
+  EXPECT_EQ(fit.configurations, 18);
+  EXPECT_LT(fit.mean_error_after, 0.01);
+  EXPECT_LT(fit.mean_error_left_out, 0.02);
+  EXPECT_GT(fit.mean_error_before, 0.05);
+  const auto found = std::ranges::find(fit.parameters, "gemm.bf16.sustained", &RunParameter::field);
+  ASSERT_NE(found, fit.parameters.end());
+  EXPECT_NEAR(found->value / found->prior, 0.9, 0.04);
+  EXPECT_THAT(overlay_json(fit), HasSubstr("\"H100-SXM5-80GB\""));
+}
+
+TEST(PublishedRuns, ThatShipArePredictedWithinTheGoal) {
+  std::vector<RunCheck> checks;
+  for (const Reader& record : published_runs()) checks.push_back(check_run_record(record, builtin_catalog()));
+  ASSERT_GT(checks.size(), 1000U);
+  const auto figures = figures_by_group(checks);
+  const ErrorFigures& tier_a = figures.at("tier:A");
+  EXPECT_LT(tier_a.skipped, 0.1 * (tier_a.count + tier_a.skipped));
+  EXPECT_LT(figures.at("headline: tier A pre-training, A100 and H100, Megatron family").median, 0.15);
+  EXPECT_LT(figures.at("headline: tier A pre-training, A100 and H100, Megatron family").mean,
+            figures.at("headline: tier A pre-training, A100 and H100, Megatron family").baseline);
+  EXPECT_THAT(accuracy_markdown(checks), HasSubstr("## By stack"));
+}
+
+TEST(Records, OfTheFolderAreAllPredictedOrLeftOutWithAReason) {
+  const char* folder = std::getenv("MESHWRIGHT_RECORDS");
+  if (folder == nullptr) GTEST_SKIP() << "MESHWRIGHT_RECORDS names no folder of training records: left out";
+  std::vector<RunCheck> checks;
+  for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(folder) / "runs")) {
+    if (!entry.path().filename().string().starts_with("runs-")) continue;
+    for (const Reader& record : Reader::lines(entry.path())) {
+      checks.push_back(check_run_record(record, builtin_catalog()));
+      EXPECT_NE(checks.back().skipped.has_value(), checks.back().step_time_error.has_value()) << checks.back().id;
+    }
+  }
+  EXPECT_LT(figures_by_group(checks).at("headline: tier A pre-training, A100 and H100, Megatron family").median, 0.08);
+}
+
+}  // namespace
+}  // namespace meshwright
