@@ -51,7 +51,9 @@ std::string nearest(std::string_view found, std::span<const std::string> valid) 
     const std::string other = folded(candidate);
     std::size_t distance = edit_distance(wanted, other);
     // A beginning or a part of a longer name ("llama3.1-405" of "llama-3.1-405b") counts as near.
-    if (wanted.size() >= 3 && other.find(wanted) != std::string::npos) distance = std::min<std::size_t>(distance, 1);
+    const bool part =
+        wanted.size() >= 3 ? other.find(wanted) != std::string::npos : wanted.size() == 2 && other.starts_with(wanted);
+    if (part) distance = std::min<std::size_t>(distance, 1);
     if (distance < best_distance) {
       best_distance = distance;
       best = candidate;

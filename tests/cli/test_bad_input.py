@@ -119,4 +119,4 @@ def test_overlay_with_a_wrong_unit_names_file_and_place(meshwright, tmp_path):
     (tmp_path / "mine.json").write_text(
         json.dumps({"accelerators": [{"name": "H100-SXM5-80GB", "memory_bandwidth": "3.35 TB"}]})
     )
-    refused(meshwright("--hardware", tmp_path, "hardware", "show", "H100-SXM5-80GB"), "mine.json:/accelerators/0", "TB/s")
+    refused(meshwright("--hardware", tmp_path, "hardware", "show", "H100-SXM5-80GB"), "mine.json:/accelerators/0", "GB/s")

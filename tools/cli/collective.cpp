@@ -205,10 +205,7 @@ void run(const Options& o, const Globals& globals) {
 
 void add_collective(CLI::App& command, const Globals& globals) {
   const auto o = std::make_shared<Options>();
-  command
-      .add_option("collective", o->collective,
-                  "all_reduce, all_gather, reduce_scatter, broadcast, reduce, "
-                  "all_to_all or send_recv")
+  command.add_option("collective", o->collective, "all_reduce, all_gather, reduce_scatter, all_to_all, ...")
       ->required();
   command.add_option("--cluster", o->cluster, "Reference cluster, node name or cluster file")->required();
   command.add_option("--nodes", o->nodes, "Nodes, where --cluster names a node");
@@ -219,9 +216,7 @@ void add_collective(CLI::App& command, const Globals& globals) {
   command.add_option("--algo", o->algorithm, "auto, ring, tree, nvls, nvls_tree, collnet, pairwise, direct");
   command.add_option("--proto", o->protocol, "LL, LL128 or Simple");
   command.add_option("--policy", o->policy, "fastest, or nccl: what NCCL's tuner would choose");
-  command.add_option("--cost-model", o->cost_model,
-                     "alpha-beta, loggp or flow on the algorithm's schedule, instead of "
-                     "the calibrated time");
+  command.add_option("--cost-model", o->cost_model, "alpha-beta, loggp or flow, instead of the calibrated time");
   command.add_option("--measured", o->measured, "nccl-tests log to lay beside the prediction, with a diagnosis");
   command.add_flag("--no-nvls", o->nvls_off, "As with NCCL_NVLS_ENABLE=0");
   command.add_flag("--sharp", o->sharp, "As with NCCL_COLLNET_ENABLE=1: reduction in the network's switches");

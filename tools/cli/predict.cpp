@@ -54,7 +54,6 @@ void run(const Options& options, const Globals& globals) {
   } else {
     print_people(job, prediction, options.explain);
   }
-  if (refused) throw Negative{refused->text()};
 }
 
 }  // namespace

@@ -311,8 +311,7 @@ std::shared_ptr<ClusterOptions> add_cluster_options(CLI::App& app) {
 }  // namespace
 
 void add_topo(CLI::App& command, const Globals& globals) {
-  CLI::App* show =
-      command.add_subcommand("show", "Picture, tiers, bisection, bill of materials and cost of failures of a cluster");
+  CLI::App* show = command.add_subcommand("show", "Picture, tiers, bisection, bill of materials, cost of failures");
   auto shown = add_cluster_options(*show);
   show->callback([shown, &globals] { run_show(*shown, globals); });
   CLI::App* check = command.add_subcommand("check", "Findings for a cluster as described");

@@ -22,9 +22,25 @@ bool ends_with(const std::string& path, std::string_view plain) {
   return path.ends_with(plain) || path.ends_with(std::string(plain) + ".gz");
 }
 
+// A line of a sweep that lists the configurations without a result: degrees and batch, nothing measured.
+bool is_failed_configuration(const Reader& record) {
+  return record.is_object() && record.has("GradAcc") && record.has("MBS") && record.has("TP") &&
+         !record.has("measured");
+}
+
+RunCheck failed_configuration(const Reader& record) {
+  RunCheck check;
+  check.id = record.where();
+  check.set = "failed configurations";
+  check.skipped = "configuration without a result: out of memory, crash or time-out, not told apart";
+  return check;
+}
+
 void check_record(const Reader& record, const Catalog& catalog, Validation& v) {
   if (is_run_record(record)) {
     v.runs.push_back(check_run_record(record, catalog));
+  } else if (is_failed_configuration(record)) {
+    v.runs.push_back(failed_configuration(record));
   } else if (record.is_object() && record.has("record")) {
     if (record.at("record").string() != "choice") return;  // graphs stand with their choices
     v.choices.emplace_back(record.where(), check_nccl_choice(record, v.graphs));
@@ -75,8 +91,7 @@ void run(const Options& options, const Globals& globals) {
 
 void add_validate(CLI::App& command, const Globals& globals) {
   auto options = std::make_shared<Options>();
-  command.add_option("records", options->records,
-                     "Files of records (.jsonl, .csv, .gz); the published ones that ship with Meshwright otherwise");
+  command.add_option("records", options->records, "Record files (.jsonl, .csv, .gz); without any, the published ones");
   command.add_flag("--json", options->json, "One JSON document: an entry a record, and a summary by group");
   command.add_flag("--markdown", options->markdown, "The accuracy page of the documentation (training runs)");
   command.callback([options, &globals] { run(*options, globals); });

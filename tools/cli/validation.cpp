@@ -23,7 +23,7 @@ Json run_json(const RunCheck& c) {
   if (c.prediction) {
     const Prediction& p = *c.prediction;
     entry["predicted"] = {{"step_time_s", p.step_time.value()},
-                          {"peak_memory_bytes", p.memory.reserved.value()},
+                          {"peak_memory_bytes", c.logged_peak.value_or(p.memory.reserved).value()},
                           {"comm_share", p.comm_share},
                           {"mfu", p.mfu},
                           {"p10_s", p.p10.value()},
