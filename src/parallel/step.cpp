@@ -32,14 +32,21 @@ void add(Slot& slot, double count, const BlockCost& block, Recompute mode) noexc
 /// after, beside the neighbours' compute.
 void add_gathers(Slot& slot, double count, const BlockCost& block, const StepConstants& c, const Entries& e,
                  Recompute mode) noexcept {
-  if (e.shards->size <= 1 || count <= 0) return;
-  const Bytes weights = Bytes::base((block.parameters + block.expert_parameters) * c.parameter_bytes);
-  const Bytes gradients = Bytes::base((block.parameters + block.expert_parameters) * c.reduce_bytes);
+  if (count <= 0) return;
+  // Routed experts are sharded over the ranks that hold the same ones.
+  const auto moved = [&](auto collective, double bytes_per_parameter) {
+    Seconds time;
+    if (e.shards->size > 1) time += (e.shards->*collective)(Bytes::base(block.parameters * bytes_per_parameter));
+    if (e.expert_data->size > 1 && block.expert_parameters > 0) {
+      time += (e.expert_data->*collective)(Bytes::base(block.expert_parameters * bytes_per_parameter));
+    }
+    return time;
+  };
+  const Seconds gather = moved(&GroupCosts::all_gather, c.parameter_bytes);
+  const Seconds scatter = moved(&GroupCosts::reduce_scatter, c.reduce_bytes);
   const Seconds again = block.recompute[static_cast<std::size_t>(mode)].total();
-  const Overlap forward = overlap(block.forward.total(), e.shards->all_gather(weights), c.fsdp_overlap_penalty);
-  const Overlap backward =
-      overlap(block.backward.total() + again, e.shards->all_gather(weights) + e.shards->reduce_scatter(gradients),
-              c.fsdp_overlap_penalty);
+  const Overlap forward = overlap(block.forward.total(), gather, c.fsdp_overlap_penalty);
+  const Overlap backward = overlap(block.backward.total() + again, gather + scatter, c.fsdp_overlap_penalty);
   slot.gather += count * (forward.exposed + backward.exposed);
   slot.gather_hidden += count * (forward.hidden + backward.hidden);
 }
@@ -122,7 +129,7 @@ Overlap reduction(const Slot& slot, const StepConstants& c, const Entries& e, co
 
 Seconds update(const Slot& slot, const StepConstants& c, const Entries& e, const Layout& l) noexcept {
   const double dense = slot.parameters / (l.zero_stage > 0 ? e.shards->size : 1);
-  const int expert_shards = l.zero_stage == 3 ? e.shards->size : l.zero_stage > 0 ? e.expert_data->size : 1;
+  const int expert_shards = l.zero_stage > 0 ? e.expert_data->size : 1;
   const double held = dense + slot.expert_parameters / expert_shards;
   return held * (l.offload_optimizer ? c.offload_per_parameter : c.optimizer_per_parameter);
 }
