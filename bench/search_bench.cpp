@@ -81,4 +81,3 @@ BENCHMARK(step_time_llama_405b);
 
 }  // namespace
 }  // namespace meshwright
-

@@ -11,6 +11,7 @@
 #include "meshwright/core/units.hpp"
 #include "meshwright/parallel/constraints.hpp"
 #include "meshwright/parallel/memory.hpp"
+#include "meshwright/parallel/stages.hpp"
 #include "meshwright/parallel/step.hpp"
 #include "meshwright/parallel/tables.hpp"
 #include "meshwright/search/space.hpp"
@@ -64,6 +65,8 @@ class Worker {
   void visit_schedules() {
     for (const PipelineSchedule schedule : schedules(job_.framework, layout_.pp, layout_.vp)) {
       layout_.schedule = schedule;
+      layout_.stage_split =
+          usual_stage_split(job_.model.layers, job_.framework, layout_.pp, split_ways(layout_) / layout_.pp);
       for (const Sharding& sharding : shardings_) {
         layout_.zero_stage = sharding.zero_stage;
         layout_.hsdp_shard = sharding.hsdp_shard;

@@ -66,7 +66,10 @@ std::vector<int> pipeline_degrees(const Job& job, const ShardChoice& shard) {
   return divisors(job.accelerators / (shard.tp * shard.cp), job.model.layers);
 }
 
-int most_virtual_stages(const Job& job, int pp) { return pp == 1 ? 1 : std::clamp(job.model.layers / pp, 1, most_vp); }
+int most_virtual_stages(const Job& job, int pp) {
+  // Embedding and head may count as a layer each.
+  return pp == 1 ? 1 : std::clamp((job.model.layers + 2) / pp, 1, most_vp);
+}
 
 bool can_overlap_experts(const Layout& layout) {
   return (layout.pp == 1 || layout.vp > 1) && layout.recompute != Recompute::full;

@@ -4,7 +4,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "meshwright/parallel/constraints.hpp"
 #include "meshwright/parallel/json.hpp"
+#include "meshwright/parallel/stages.hpp"
 #include "meshwright/search/json.hpp"
 #include "meshwright/search/space.hpp"
 #include "search/jobs.hpp"
@@ -28,6 +30,7 @@ std::vector<Prediction> all_predictions(const Job& job, int max_micro_batch) {
               l.overlap_grad_reduce = job.framework.overlap_grad_reduce;
               l.overlap_param_gather = job.framework.overlap_param_gather;
               l.tp_comm_overlap = s.tp_comm_overlap, l.ep_comm_overlap = s.ep_comm_overlap;
+              l.stage_split = usual_stage_split(job.model.layers, job.framework, l.pp, split_ways(l) / l.pp);
               if (l.ep_comm_overlap && !can_overlap_experts(l)) continue;
               if (!violation(job, l)) out.push_back(predict(job, l));
             }

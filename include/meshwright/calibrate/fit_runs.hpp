@@ -28,7 +28,8 @@ struct RunFit {
   double median_error_left_out = 0;
 };
 
-/// Fits on the records that count (pre-training, not sick, not skipped; tier C and expert models weigh less); reruns of a configuration weigh as one.
+/// Fits on the records that count (pre-training, not sick, not skipped; tier C and expert models weigh less); reruns of
+/// a configuration weigh as one.
 RunFit fit_runs(std::span<const RunRecord> runs, bool cross_validate = true);
 /// Applies the fitted parameters that enter a job and layout.
 void apply_fit(std::span<const RunParameter> parameters, const Layout& layout, Job& job);

@@ -32,7 +32,8 @@ struct CollectiveEstimate {
 CollectiveEstimate estimate(Collective collective, Bytes bytes, const GroupPlace& place, const Platform& platform,
                             const CollectiveOptions& options = {});
 /// True where some candidate is left under the options; false also for names that don't exist.
-bool applies(Collective collective, const GroupPlace& place, const Platform& platform, const CollectiveOptions& options);
+bool applies(Collective collective, const GroupPlace& place, const Platform& platform,
+             const CollectiveOptions& options);
 /// Every candidate that applies, fastest first.
 std::vector<CollectiveEstimate> candidates(Collective collective, Bytes bytes, const GroupPlace& place,
                                            const Platform& platform, const CollectiveOptions& options = {});

@@ -45,10 +45,10 @@ struct Network {
   std::string topology = "rail-optimised";  ///< a builder of topology/: "fat-tree", "rail-optimised", "rail-only",
                                             ///< "dual-plane", "multi-plane", "dragonfly", "dragonfly+", "torus-2d",
                                             ///< "torus-3d", "single-switch"
-  int tiers = 0;                         ///< 0 = the fewest that fit
-  std::vector<double> oversubscription;  ///< missing entries are 1
-  std::vector<int> reach;                ///< accelerators below one unit of a tier (leaf set, pod) where the radix
-                                         ///< does not say, "reach": [16, 3072]; 0 or missing = from the radix
+  int tiers = 0;                            ///< 0 = the fewest that fit
+  std::vector<double> oversubscription;     ///< missing entries are 1
+  std::vector<int> reach;                   ///< accelerators below one unit of a tier (leaf set, pod) where the radix
+                                            ///< does not say, "reach": [16, 3072]; 0 or missing = from the radix
   int planes = 1;
   std::string switch_name;           ///< "" = the usual switch of the NIC's speed and fabric
   std::string routing = "adaptive";  ///< "adaptive", "ecmp", "static", "spray"
