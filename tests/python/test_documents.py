@@ -24,7 +24,7 @@ def test_stubs_are_those_of_the_module(tmp_path):
     assert fresh == (ROOT / "python/meshwright/_meshwright.pyi").read_text(), "run script/docs"
 
 
-@pytest.mark.parametrize("document", ["cli.md", "algorithms.md"])
+@pytest.mark.parametrize("document", ["cli.md", "algorithms.md", "accuracy.md"])
 def test_generated_documents_are_fresh(document, tmp_path, meshwright):
     subprocess.run([ROOT / "script/docs", "--output", tmp_path, document], check=True, capture_output=True)
     assert (tmp_path / document).read_text() == (ROOT / "docs" / document).read_text(), "run script/docs"

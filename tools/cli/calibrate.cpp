@@ -1,5 +1,6 @@
 // meshwright calibrate: parameters fitted from measurements, written as an overlay of the hardware database.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <iostream>
 #include <memory>
@@ -110,10 +111,7 @@ void calibrate_gemm(const GemmOptions& options, const Globals& globals) {
 void add_gemm(CLI::App& command, const Globals& globals) {
   const auto options = std::make_shared<GemmOptions>();
   CLI::App* gemm = command.add_subcommand("gemm", "Kernel efficiencies from GEMM and attention timings (CSV, .gz)");
-  gemm->add_option(
-          "tables", options->tables,
-          "Columns gpu, dtype, m, n, k, latency_s; or system, dtype, batch, seqlen, heads, kv_heads, head_dim, "
-          "window, latency_ms")
+  gemm->add_option("tables", options->tables, "CSV with gpu, dtype, m, n, k, latency_s (or attention's columns)")
       ->required();
   gemm->add_option("--output", options->output, "Folder or .json file for the overlay");
   gemm->add_option("--source", options->source, "What the overlay gives as source; the first table's path otherwise");
@@ -124,11 +122,18 @@ void add_gemm(CLI::App& command, const Globals& globals) {
 struct RunsOptions {
   std::vector<std::string> records;
   std::string output;
-  bool json = false;
+  bool from_benchmarks = false, json = false;
 };
 
+std::string described(const RunsOptions& options, const RunFit& fit) {
+  return fmt::format("Fitted to {} configurations of training runs; reproduced by: meshwright calibrate runs {}{}",
+                     fit.configurations, fmt::join(options.records, " "),
+                     options.from_benchmarks ? " --from-benchmarks" : "");
+}
+
 void calibrate_runs(const RunsOptions& options, const Globals& globals) {
-  const Catalog catalog = load_catalog(globals.hardware);
+  const Catalog catalog =
+      load_catalog(globals.hardware, options.from_benchmarks ? benchmark_catalog() : builtin_catalog());
   std::vector<RunRecord> runs;
   for (const std::string& path : options.records) {
     for (const Reader& record : Reader::lines(path)) {
@@ -137,7 +142,7 @@ void calibrate_runs(const RunsOptions& options, const Globals& globals) {
   }
   if (runs.empty()) throw Error(options.records.front(), "no training run (model, cluster, layout, measured) in it");
   const RunFit fit = fit_runs(runs);
-  const std::string overlay = overlay_json(fit);
+  const std::string overlay = overlay_json(fit, catalog, described(options, fit));
   write_overlay(options.output, "fitted.json", overlay);
   if (options.json) return print_json(Json::parse(overlay));
   Table table({{"of", Align::left}, {"parameter", Align::left}, {"before"}, {"fitted"}, {"error %"}, {"runs"}});
@@ -145,12 +150,14 @@ void calibrate_runs(const RunsOptions& options, const Globals& globals) {
     table.add({p.owner, p.field, fmt::format("{:.4g}", p.prior), fmt::format("{:.4g}", p.value),
                fmt::format("{:.1f}", 100 * p.error), fmt::format("{}", p.runs)});
   }
-  std::cout << table.render() << "\n"
-            << fmt::format(
-                   "{} configurations: mean error {:.1f} % before, {:.1f} % after; each model and device left "
-                   "out in turn: mean {:.1f} %, median {:.1f} %\n",
-                   fit.configurations, 100 * fit.mean_error_before, 100 * fit.mean_error_after,
-                   100 * fit.mean_error_left_out, 100 * fit.median_error_left_out);
+  std::cout
+      << table.render() << "\n"
+      << fmt::format(
+             "{} parameters, {} configurations: mean error {:.1f} % before, {:.1f} % after; each model and "
+             "device left out in turn: mean {:.1f} %, median {:.1f} %; each set: mean {:.1f} %, median {:.1f} %\n",
+             fit.parameters.size(), fit.configurations, 100 * fit.mean_error_before, 100 * fit.mean_error_after,
+             100 * fit.model_and_device.mean, 100 * fit.model_and_device.median, 100 * fit.set.mean,
+             100 * fit.set.median);
 }
 
 void add_runs(CLI::App& command, const Globals& globals) {
@@ -158,6 +165,8 @@ void add_runs(CLI::App& command, const Globals& globals) {
   CLI::App* runs = command.add_subcommand("runs", "Sustained clocks, links in use and stacks from training runs");
   runs->add_option("records", options->records, "Training runs (.jsonl, .gz)")->required();
   runs->add_option("--output", options->output, "Folder or .json file for the overlay");
+  runs->add_flag("--from-benchmarks", options->from_benchmarks,
+                 "Start from benchmarks alone, not from the shipped fit to published runs");
   runs->add_flag("--json", options->json, "The overlay as one JSON document");
   runs->callback([options, &globals] { calibrate_runs(*options, globals); });
 }

@@ -112,7 +112,7 @@ void print_rows(const std::vector<Row>& rows, double factor) {
   std::cout << table.render();
 }
 
-Json finding_json(const Finding& f) {
+Json finding_json(const LikelyCause& f) {
   return {{"cause", f.cause}, {"reason", f.reason}, {"check", f.check}, {"misfit", f.misfit}};
 }
 
@@ -131,7 +131,7 @@ void print_comparison_json(const CollectiveCheck& checked, const Diagnosis& d, d
     row["relative_error"] = r.error();
     document["rows"].push_back(row);
   }
-  for (const Finding& f : d.findings) document["diagnosis"]["findings"].push_back(finding_json(f));
+  for (const LikelyCause& f : d.findings) document["diagnosis"]["findings"].push_back(finding_json(f));
   print_json(document);
 }
 
@@ -152,7 +152,7 @@ void print_comparison(const CollectiveCheck& checked, const Diagnosis& d, double
                std::string(r.protocol)});
   }
   std::cout << shown.render() << "\n" << bold("Diagnosis: ") << d.summary << "\n";
-  for (const Finding& f : d.findings) {
+  for (const LikelyCause& f : d.findings) {
     std::cout << "  " << bold(f.cause) << "\n" << wrap(f.reason, 4) << "\n" << wrap("check: " + f.check, 4) << "\n";
   }
 }

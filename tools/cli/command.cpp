@@ -15,7 +15,7 @@ constexpr std::array table = {
     Command{"plan", "Find the best layout for a model on a cluster", add_plan,
             "  meshwright plan --model llama-3.1-405b --cluster dgx-h100 --gpus 16384 \\\n"
             "      --global-batch 2048 --seq-len 8192 --flags megatron\n"
-            "  meshwright plan --model config.json --cluster cluster.json --global-batch 1024 --seq-len 4096 --json\n"
+            "  meshwright plan --model config.json --cluster dgx-b200 --nodes 4 --global-batch 256 --seq-len 4096\n"
             "  meshwright plan --model deepseek-v3 --cluster dgx-h800 --nodes 256 --precision fp8-block \\\n"
             "      --global-batch 15360 --seq-len 4096"},
     Command{"predict", "Explain the step time and memory of one layout", add_predict,

@@ -36,7 +36,7 @@ Job make_job(const JobOptions& o, const Catalog& catalog) {
     return value.empty() ? std::string(fallback) : value;
   };
   job.precision = precision(defaulted(o.precision, "--precision", "bf16"), "--precision");
-  job.framework = framework(defaulted(o.framework, "--framework", "megatron-core"), "--framework");
+  job.framework = framework(defaulted(o.framework, "--framework", "megatron-core"), "--framework", catalog);
   if (o.moe_imbalance > 0) {
     job.moe_imbalance = o.moe_imbalance;
   } else if (job.model.is_moe()) {

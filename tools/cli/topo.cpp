@@ -302,8 +302,7 @@ std::shared_ptr<ClusterOptions> add_cluster_options(CLI::App& app) {
   app.add_option("CLUSTER", options->cluster, "Reference cluster, node, accelerator or cluster file")->required();
   app.add_option("--nodes", options->nodes, "Nodes, where CLUSTER is a node")->check(CLI::PositiveNumber);
   app.add_option("--gpus", options->gpus, "Accelerators to take of it")->check(CLI::PositiveNumber);
-  app.add_option("--topology", options->topology,
-                 "Another topology for its network: " + fmt::format("{}", fmt::join(topology_names(), ", ")));
+  app.add_option("--topology", options->topology, "Another network: fat-tree, rail-only, dual-plane, torus-3d, ...");
   app.add_flag("--json", options->json, "One JSON document on stdout");
   return options;
 }
