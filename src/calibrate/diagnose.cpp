@@ -139,8 +139,8 @@ Observation with_rows(Observation o) {
   return o;
 }
 
-std::vector<Finding> fitting(const Observation& o, double healthy_misfit) {
-  std::vector<Finding> found;
+std::vector<LikelyCause> fitting(const Observation& o, double healthy_misfit) {
+  std::vector<LikelyCause> found;
   for (const Hypothesis& h : hypotheses) {
     Case wrong{o.cluster, o.options};
     if (!h.suppose(wrong)) continue;
@@ -152,11 +152,11 @@ std::vector<Finding> fitting(const Observation& o, double healthy_misfit) {
       found.push_back({std::string(h.cause), std::string(h.reason), std::string(h.check), m});
     }
   }
-  std::ranges::sort(found, {}, &Finding::misfit);
+  std::ranges::sort(found, {}, &LikelyCause::misfit);
   return found;
 }
 
-void add_latency_floor(const Diagnosis& d, std::vector<Finding>& found) {
+void add_latency_floor(const Diagnosis& d, std::vector<LikelyCause>& found) {
   if (d.latency < 2 || d.plateau < 0.75) return;
   found.push_back(
       {"latency_floor",
@@ -189,8 +189,8 @@ Diagnosis diagnose(const Observation& observation) {
   }
   d.findings = direct_signs(o, d.plateau);
   if (d.shortfall_from.value() > 0) {
-    for (Finding& f : fitting(o, healthy_misfit)) {
-      const bool known = std::ranges::any_of(d.findings, [&](const Finding& g) { return g.cause == f.cause; });
+    for (LikelyCause& f : fitting(o, healthy_misfit)) {
+      const bool known = std::ranges::any_of(d.findings, [&](const LikelyCause& g) { return g.cause == f.cause; });
       if (!known) d.findings.push_back(std::move(f));
     }
   }

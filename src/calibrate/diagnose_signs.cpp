@@ -73,13 +73,13 @@ bool says_vm(const Observation& o) {
   return says(o, "vm") || says(o, "hypervisor") || says(o, "kvm") || says(o, "sr-iov");
 }
 
-void add(std::vector<Finding>& found, Finding finding) {
-  const bool known = std::ranges::any_of(found, [&](const Finding& f) { return f.cause == finding.cause; });
+void add(std::vector<LikelyCause>& found, LikelyCause finding) {
+  const bool known = std::ranges::any_of(found, [&](const LikelyCause& f) { return f.cause == finding.cause; });
   if (!known) found.push_back(std::move(finding));
 }
 
 /// The wire is sound (ib_write_bw) and the library isn't: what lies between is the path from device to NIC.
-void judge_raw_rdma(const Observation& o, double reached, std::vector<Finding>& found) {
+void judge_raw_rdma(const Observation& o, double reached, std::vector<LikelyCause>& found) {
   const double nominal = o.cluster.node.nics * o.cluster.node.nic_bandwidth.value();
   if (o.raw_rdma.value() <= 0 || nominal <= 0) return;
   const double share = o.raw_rdma.value() / nominal;
@@ -108,10 +108,10 @@ void judge_raw_rdma(const Observation& o, double reached, std::vector<Finding>& 
        "pinning and frequency"});
 }
 
-void judge_fabric(const Observation& o, double reached, std::vector<Finding>& found) {
+void judge_fabric(const Observation& o, double reached, std::vector<LikelyCause>& found) {
   const std::string fabric = lower(o.cluster.node.fabric);
   const bool by_plugin = fabric.starts_with("slingshot") || fabric.starts_with("efa") || fabric.starts_with("tcpx");
-  const bool sockets = std::ranges::any_of(found, [](const Finding& f) { return f.cause == "tcp_sockets"; });
+  const bool sockets = std::ranges::any_of(found, [](const LikelyCause& f) { return f.cause == "tcp_sockets"; });
   if (by_plugin && (sockets || says(o, "no gpudirect") || says(o, "no ofi plugin"))) {
     found.insert(
         found.begin(),
@@ -137,8 +137,8 @@ void judge_fabric(const Observation& o, double reached, std::vector<Finding>& fo
 
 }  // namespace
 
-std::vector<Finding> direct_signs(const Observation& o, double reached) {
-  std::vector<Finding> found;
+std::vector<LikelyCause> direct_signs(const Observation& o, double reached) {
+  std::vector<LikelyCause> found;
   for (const Sign& sign : signs) {
     if (says(o, sign.first, sign.second)) {
       add(found, {std::string(sign.cause), std::string(sign.reason), std::string(sign.check)});

@@ -6,8 +6,8 @@
 
 namespace meshwright {
 
-/// Findings from the lines and the figures beside the rows. `reached` is the measured bus bandwidth over the healthy
+/// Causes from the lines and the figures beside the rows. `reached` is the measured bus bandwidth over the healthy
 /// prediction (0 = unknown).
-std::vector<Finding> direct_signs(const Observation& o, double reached);
+std::vector<LikelyCause> direct_signs(const Observation& o, double reached);
 
 }  // namespace meshwright

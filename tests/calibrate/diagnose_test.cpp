@@ -15,7 +15,7 @@ using namespace literals;
 Cluster machine(std::string_view node, int nodes) { return make_cluster(builtin_catalog(), node, nodes); }
 
 bool names(const Diagnosis& d, std::string_view cause) {
-  return std::ranges::any_of(d.findings, [&](const Finding& f) { return f.cause == cause; });
+  return std::ranges::any_of(d.findings, [&](const LikelyCause& f) { return f.cause == cause; });
 }
 
 /// All-reduce on `on`, measured as `as` would run it.
@@ -53,7 +53,7 @@ TEST(Diagnose, NamesOneThingThatWasMadeWrong) {
   const Cluster hopper = machine("dgx-h100", 1);
   const Diagnosis rings = diagnose(observed(hopper, hopper, {.algorithm = "ring", .protocol = "LL"}));
   EXPECT_FALSE(rings.healthy);
-  for (const Finding& f : rings.findings) EXPECT_FALSE(f.check.empty());
+  for (const LikelyCause& f : rings.findings) EXPECT_FALSE(f.check.empty());
 }
 
 // https://github.com/NVIDIA/nccl-tests/issues/319: two nodes of eight GPUs and NICs, 44 GB/s: one NIC's worth of rings.

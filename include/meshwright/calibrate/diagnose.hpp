@@ -24,7 +24,7 @@ struct Observation {
 };
 
 /// One cause that fits.
-struct Finding {
+struct LikelyCause {
   std::string cause;   ///< "tcp_sockets", "gdr_off", "acs_on", "one_nic", "nvls_off", "missing_net_plugin", ...
   std::string reason;  ///< what it is concluded from
   std::string check;   ///< the command or place that would tell
@@ -37,7 +37,7 @@ struct Diagnosis {
   double latency = 0;      ///< measured over predicted time at the smallest size
   Bytes shortfall_from{};  ///< the smallest size from which measured time stays 30 % above predicted; zero = nowhere
   std::string summary;     ///< one sentence
-  std::vector<Finding> findings;  ///< direct signs first, then fits, best first
+  std::vector<LikelyCause> findings;  ///< direct signs first, then fits, best first
 };
 
 /// Signs in the text are taken at their word; causes that change a bandwidth are each predicted anew (one NIC, sockets,
