@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <boost/graph/adjacency_list.hpp>
 #include <boost/graph/push_relabel_max_flow.hpp>
+#include <cmath>
 #include <limits>
 
 #include "meshwright/topology/analysis.hpp"
@@ -18,7 +19,7 @@ using Graph = boost::adjacency_list<
                                     boost::property<boost::edge_reverse_t, Traits::edge_descriptor>>>>;
 
 /// Capacities in kilobytes a second: whole numbers keep push-relabel exact.
-long long whole(double capacity) { return static_cast<long long>(capacity / 1e3 + 0.5); }
+long long whole(double capacity) { return std::llround(capacity / 1e3); }
 
 void add_edge(Graph& graph, std::uint32_t from, std::uint32_t to, long long capacity) {
   const auto there = boost::add_edge(from, to, graph).first, back = boost::add_edge(to, from, graph).first;

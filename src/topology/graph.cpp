@@ -55,9 +55,8 @@ Route spread(std::span<const FabricLink> links, const Adjacency& out, std::span<
     std::vector<std::pair<std::uint32_t, double>> next;
     for (const auto& [v, amount] : layer) {
       double width = 0;
-      const auto leads = [&](const FabricLink& link) {
-        return link.capacity > 0 && hops_to_target[link.to] == hops_to_target[v] - 1;
-      };
+      const int closer = hops_to_target[v] - 1;
+      const auto leads = [&](const FabricLink& link) { return link.capacity > 0 && hops_to_target[link.to] == closer; };
       for (std::uint32_t i = out.first[v]; i < out.first[v + 1]; ++i)
         if (leads(links[out.link[i]])) width += links[out.link[i]].capacity;
       for (std::uint32_t i = out.first[v]; i < out.first[v + 1]; ++i) {

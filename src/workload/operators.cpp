@@ -34,7 +34,8 @@ std::vector<Operator> embedding_operators(const Transformer& model, double micro
   Operator& row = list.stream("embedding", (2 + positions) * list.element * looked_up + mask * list.norm_rows * h,
                               8 * list.rows + mask * list.norm_rows * h);
   constexpr int multiple = 128;  // Megatron's default; the padding only matters for what a rank stores
-  row.weight_elements = padded_vocab(model.vocab, multiple * shard.tp) / shard.tp * h + model.position_embeddings * h;
+  const int rows = padded_vocab(model.vocab, multiple * shard.tp) / shard.tp;
+  row.weight_elements = rows * h + model.position_embeddings * h;
   return std::move(list.operators);
 }
 

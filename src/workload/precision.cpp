@@ -37,6 +37,7 @@ const Precision& precision(std::string_view name, const std::string& where) {
   const auto row = std::find_if(rows.begin(), rows.end(), [&](const Precision& p) { return p.name == name; });
   if (row != rows.end()) return *row;
   std::vector<std::string> names;
+  names.reserve(rows.size());
   for (const Precision& p : rows) names.emplace_back(p.name);
   throw Error(where, "unknown precision '" + std::string(name) + "'" + suggestion(name, names));
 }

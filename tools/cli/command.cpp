@@ -68,7 +68,8 @@ std::vector<std::string> spellings(const CLI::App& app) {
 
 std::string command_path(const CLI::App& app) {
   std::string path = app.get_name();
-  for (const CLI::App* up = app.get_parent(); up != nullptr; up = up->get_parent()) path = up->get_name() + " " + path;
+  for (const CLI::App* up = app.get_parent(); up != nullptr; up = up->get_parent())
+    path.insert(0, up->get_name() + " ");
   return path;
 }
 
