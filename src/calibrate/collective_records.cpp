@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "calibrate/media_parameters.hpp"
 #include "calibrate/record_hardware.hpp"
@@ -50,7 +51,7 @@ int rank_count(const Reader& record) {
 
 double quantile(std::vector<double>& values, double q) {
   if (values.empty()) return 0;
-  const auto at = values.begin() + static_cast<std::ptrdiff_t>(q * static_cast<double>(values.size() - 1) + 0.5);
+  const auto at = values.begin() + std::lround(q * static_cast<double>(values.size() - 1));
   std::nth_element(values.begin(), at, values.end());
   return *at;
 }

@@ -13,7 +13,7 @@ namespace {
 
 double quantile(std::vector<double> values, double share) {
   if (values.empty()) return 0;
-  const auto place = static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1) + 0.5);
+  const auto place = std::lround(share * static_cast<double>(values.size() - 1));
   std::nth_element(values.begin(), values.begin() + place, values.end());
   return values[static_cast<std::size_t>(place)];
 }

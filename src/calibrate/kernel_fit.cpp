@@ -127,7 +127,7 @@ std::vector<GemmFit> fit_gemm(const std::vector<GemmGroup>& groups, const Catalo
   std::vector<GemmFit> fits;
   std::map<std::string, Seconds> launch;  // of the unquantised kernel, by device
   std::vector<GemmGroup> order = pooled(groups);
-  std::ranges::stable_partition(order, [](const GemmGroup& g) { return !gemm_of({}, g.format).cast; });
+  std::stable_partition(order.begin(), order.end(), [](const GemmGroup& g) { return !gemm_of({}, g.format).cast; });
   for (const GemmGroup& group : order) {
     const Gemm kind = gemm_of({}, group.format);
     const std::optional<Accelerator> device = known_device(catalog, group.device, kind.dtype);

@@ -202,7 +202,7 @@ Eigen::VectorXd all_residuals(Problem& problem) {
 double quantile(std::vector<double> values, double q) {
   if (values.empty()) return 0;
   std::ranges::sort(values);
-  return values[static_cast<std::size_t>(q * static_cast<double>(values.size() - 1) + 0.5)];
+  return values[static_cast<std::size_t>(std::lround(q * static_cast<double>(values.size() - 1)))];
 }
 
 std::vector<MediumResidual> by_medium(const Problem& problem, const Eigen::VectorXd& r) {

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 
 namespace meshwright::cli {
@@ -53,7 +54,7 @@ std::string yellow(std::string_view text) { return styled(text, "33"); }
 
 std::string bar(double fraction, std::size_t width) {
   if (!(fraction > 0)) return "";
-  const auto blocks = static_cast<std::size_t>(std::min(1.0, fraction) * static_cast<double>(width) + 0.5);
+  const auto blocks = static_cast<std::size_t>(std::lround(std::min(1.0, fraction) * static_cast<double>(width)));
   std::string out;
   for (std::size_t i = 0; i < std::max<std::size_t>(1, blocks); ++i) out += "█";
   return out;
