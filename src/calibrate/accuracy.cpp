@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/embedded.hpp"
 #include "meshwright/calibrate/validate_runs.hpp"
 
 namespace meshwright {
@@ -56,6 +57,25 @@ std::string outliers(std::span<const RunCheck> checks, std::size_t count) {
   return rows;
 }
 
+/// What the shipped fit reports of groups that it had not seen.
+std::string left_out_figures() {
+  const Reader fit = Reader::text(embedded_fitted().front().content, "data/fitted/runs.json").at("fit");
+  const auto row = [&](const char* title, const char* key) {
+    const Reader errors = fit.at(key);
+    return fmt::format("| {} | {:.1f} | {:.1f} |\n", title, 100 * errors.at("median").number(),
+                       100 * errors.at("mean").number());
+  };
+  return fmt::format(
+             "## Cross-validation\n\n{} parameters fitted to {} configurations of published runs (all tiers and "
+             "tasks of pre-training); each group predicted by the fit of all others, from the same priors. "
+             "Mean error with the priors alone: {:.1f} %; with the fit: {:.1f} %.\n\n"
+             "| left out in turn | median | mean |\n|---|---|---|\n",
+             fit.at("parameters").items().size(), fit.at("configurations").integer(),
+             100 * fit.at("mean_error_before").number(), 100 * fit.at("mean_error_after").number()) +
+         row("each model on a device", "model_and_device_left_out") + row("each source of records", "set_left_out") +
+         "\n";
+}
+
 }  // namespace
 
 std::string accuracy_markdown(std::span<const RunCheck> checks) {
@@ -75,6 +95,7 @@ std::string accuracy_markdown(std::span<const RunCheck> checks) {
         std::pair{"By tier (A: all known; C: incomplete or derived)", "tier:"}, std::pair{"Other tasks", "task:"}}) {
     out += fmt::format("## {}\n\n", title) + figures_table(groups, prefix);
   }
+  out += left_out_figures();
   std::map<std::string, int> reasons;
   for (const RunCheck& c : checks) {
     if (c.skipped) ++reasons[*c.skipped];

@@ -87,16 +87,16 @@ int zero_stage_of(const Reading& r, const Usual& usual) {
 
 }  // namespace
 
-const Framework& framework_of_record(const std::string& framework_name, const std::string& date,
-                                     const std::string& where) {
+Framework framework_of_record(const std::string& framework_name, const std::string& date, const std::string& where,
+                              const Catalog& catalog) {
   // Flash attention entered Megatron at the end of 2022; before, attention was a chain of batched GEMM, softmax, GEMM.
   const bool megatron = framework_name == "megatron-lm" || framework_name == "nemo";
-  if (megatron && !date.empty() && date < "2023") return framework("bignlp", where);
+  if (megatron && !date.empty() && date < "2023") return framework("bignlp", where, catalog);
   // The fork that BLOOM's group trained with is not the later Megatron-DeepSpeed.
   if (framework_name == "megatron-deepspeed" && !date.empty() && date < "2023") {
-    return framework("megatron-deepspeed-2022", where);
+    return framework("megatron-deepspeed-2022", where, catalog);
   }
-  return framework(framework_name, where);
+  return framework(framework_name, where, catalog);
 }
 
 void resolve_layout(const Reader& record, RunRecord& run) {

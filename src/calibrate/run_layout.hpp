@@ -7,7 +7,8 @@
 namespace meshwright {
 
 /// The profile that a record's stack and date stand for.
-const Framework& framework_of_record(const std::string& framework, const std::string& date, const std::string& where);
+Framework framework_of_record(const std::string& framework, const std::string& date, const std::string& where,
+                              const Catalog& catalog);
 /// Fills run.layout, run.job.global_batch and run.job.precision from the record's "layout", and lists each default
 /// among the assumptions; sets run.skipped where a degree is missing.
 void resolve_layout(const Reader& record, RunRecord& run);

@@ -37,22 +37,28 @@ bool on_efa(const Job& j, const Layout& l) {
 }
 
 template <auto Member>
-constexpr RunField framework_number(std::string_view field, double spread, bool (*enters)(const Job&, const Layout&)) {
+constexpr RunField framework_number(std::string_view field, double spread, double most,
+                                    bool (*enters)(const Job&, const Layout&), bool of_experts = false) {
   return {field,
           spread,
+          most,
           stack,
           [](const Job& j) { return j.framework.*Member; },
           [](Job& j, double v) { j.framework.*Member = v; },
-          enters};
+          enters,
+          of_experts};
 }
 template <auto Member>
-constexpr RunField framework_time(std::string_view field, double spread, bool (*enters)(const Job&, const Layout&)) {
+constexpr RunField framework_time(std::string_view field, double spread, bool (*enters)(const Job&, const Layout&),
+                                  bool of_experts = false) {
   return {field,
           spread,
+          no_limit,
           stack,
           [](const Job& j) { return (j.framework.*Member).value(); },
           [](Job& j, double v) { j.framework.*Member = Seconds::base(v); },
-          enters};
+          enters,
+          of_experts};
 }
 
 /// Stacks whose kernels are not those that a device's own figures describe: other library releases, other attention.
@@ -72,6 +78,7 @@ template <DType T>
 constexpr RunField gemm_row(std::string_view field) {
   return {field,
           0.1,
+          1,
           device,
           [](const Job& j) { return gemm(j).sustained; },
           [](Job& j, double v) {
@@ -92,12 +99,14 @@ std::span<const RunField> run_fields() {
       gemm_row<DType::fp8>("gemm.fp8.sustained"),
       gemm_row<DType::fp4>("gemm.fp4.sustained"),
       gemm_row<DType::int8>("gemm.int8.sustained"),
-      RunField{"scale_up.in_step", 0.1, scale_up, [](const Job& j) { return platform_of(j.cluster).scale_up.in_step; },
-               [](Job& j, double v) { set_in_step(j, platform_of(j.cluster).scale_up, v); }, has_tensor},
-      RunField{"scale_out.in_step", 0.3, scale_out,
+      RunField{"scale_up.in_step", 0.1, 1, scale_up,
+               [](const Job& j) { return platform_of(j.cluster).scale_up.in_step; },
+               [](Job& j, double v) { set_in_step(j, platform_of(j.cluster).scale_up, v); }, has_tensor, false,
+               [](const Job& j) { return platform_of(j.cluster).scale_up.evidence != Evidence::extrapolated; }},
+      RunField{"scale_out.in_step", 0.3, 1, scale_out,
                [](const Job& j) { return platform_of(j.cluster).scale_out.in_step; },
                [](Job& j, double v) { set_in_step(j, platform_of(j.cluster).scale_out, v); }, on_efa},
-      RunField{"attention.forward", 0.1, device,
+      RunField{"attention.forward", 0.1, 1, device,
                [](const Job& j) { return j.cluster.accelerator.efficiency.attention.forward; },
                [](Job& j, double v) {
                  AttentionEfficiency& a = j.cluster.accelerator.efficiency.attention;
@@ -105,31 +114,32 @@ std::span<const RunField> run_fields() {
                  a.forward = v, a.backward *= factor, a.softmax *= factor;
                },
                [](const Job& j, const Layout&) { return j.framework.fused_attention; }},
-      framework_number<&Framework::gemm_efficiency>("gemm_efficiency", 0.3,
+      framework_number<&Framework::gemm_efficiency>("gemm_efficiency", 0.3, 1,
                                                     [](const Job& j, const Layout&) {
                                                       return own_kernels(j) ||
                                                              j.framework.name.starts_with("megatron-deepspeed");
                                                     }),
-      framework_number<&Framework::gemm_efficiency_hopper>("gemm_efficiency_hopper", 0.15,
+      framework_number<&Framework::gemm_efficiency_hopper>("gemm_efficiency_hopper", 0.15, 1,
                                                            [](const Job& j, const Layout&) {
                                                              return j.framework.name == "llm-foundry" &&
                                                                     j.cluster.accelerator.architecture == "hopper";
                                                            }),
       framework_number<&Framework::attention_efficiency>(
-          "attention_efficiency", 0.3,
+          "attention_efficiency", 0.3, 1,
           [](const Job& j, const Layout&) { return own_kernels(j) && j.framework.fused_attention; }),
       framework_number<&Framework::grouped_gemm_efficiency>(
-          "grouped_gemm_efficiency", 0.2, [](const Job& j, const Layout&) { return j.model.is_moe(); }),
+          "grouped_gemm_efficiency", 0.2, 1, [](const Job& j, const Layout&) { return j.model.is_moe(); }, true),
       framework_number<&Framework::memory_traffic>(
-          "memory_traffic", 0.12, [](const Job& j, const Layout&) { return j.framework.accumulation_traffic == 0; }),
-      framework_number<&Framework::accumulation_traffic>("accumulation_traffic", 0.4, always),
+          "memory_traffic", 0.12, no_limit,
+          [](const Job& j, const Layout&) { return j.framework.accumulation_traffic == 0; }),
+      framework_number<&Framework::accumulation_traffic>("accumulation_traffic", 0.4, no_limit, always),
       framework_number<&Framework::tp_overlap_exposed>(
-          "tp_overlap_exposed", 0.3, [](const Job&, const Layout& l) { return l.tp > 1 && l.tp_comm_overlap; }),
-      framework_number<&Framework::fsdp_overlap_penalty>("fsdp_overlap_penalty", 0.3,
+          "tp_overlap_exposed", 0.3, 1, [](const Job&, const Layout& l) { return l.tp > 1 && l.tp_comm_overlap; }),
+      framework_number<&Framework::fsdp_overlap_penalty>("fsdp_overlap_penalty", 0.3, 1,
                                                          [](const Job&, const Layout& l) { return l.zero_stage == 3; }),
       framework_time<&Framework::layer_overhead>("layer_overhead", 0.5, always),
-      framework_time<&Framework::kernel_launch>("kernel_launch", 0.4,
-                                                [](const Job& j, const Layout&) { return j.model.is_moe(); }),
+      framework_time<&Framework::kernel_launch>(
+          "kernel_launch", 0.4, [](const Job& j, const Layout&) { return j.model.is_moe(); }, true),
       framework_time<&Framework::host_per_layer>("host_per_layer", 0.5, always),
       framework_time<&Framework::host_per_layer_tp>(
           "host_per_layer_tp", 0.5, [](const Job& j, const Layout& l) { return l.tp > j.cluster.node.accelerators; }),
@@ -137,6 +147,11 @@ std::span<const RunField> run_fields() {
                                                      [](const Job&, const Layout& l) { return l.pp > 1; }),
   };
   return rows;
+}
+
+const RunField& run_field(std::string_view field) {
+  const auto rows = run_fields();
+  return *std::find_if(rows.begin(), rows.end(), [&](const RunField& r) { return r.field == field; });
 }
 
 }  // namespace meshwright

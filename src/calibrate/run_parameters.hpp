@@ -1,5 +1,6 @@
 #pragma once
 // The parameters that training runs may move: where each lives in a job, and whose it is.
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -8,15 +9,24 @@
 
 namespace meshwright {
 
-/// One row: a field of a device, a medium or a profile. `spread` is the prior's standard deviation in log units.
+constexpr double no_limit = std::numeric_limits<double>::infinity();
+
+/// One row: a field of a device, a medium or a profile. `spread` is the prior's standard deviation in log units, `most`
+/// the highest value that is physical.
 struct RunField {
   std::string_view field;
   double spread;
+  double most;
   std::string (*owner)(const Job&);
   double (*get)(const Job&);
   void (*set)(Job&, double);
   bool (*enters)(const Job&, const Layout&);
+  bool of_experts = false;                 ///< only runs of expert models tell it
+  bool (*measured)(const Job&) = nullptr;  ///< whether a benchmark of it exists; null = yes. Without one its prior is
+                                           ///< wide, and there is no ceiling of which it would be a share
 };
 std::span<const RunField> run_fields();
+/// The row of that name.
+const RunField& run_field(std::string_view field);
 
 }  // namespace meshwright

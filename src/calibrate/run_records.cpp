@@ -100,7 +100,7 @@ void read_job_of_record(const Reader& record, const Catalog& catalog, RunRecord&
   // Stacks that records file under "other" and name in the version.
   if (version.starts_with("HAI-LLM")) run.framework = "hai-llm";
   run.job.framework = framework_of_record(run.framework, record.at("source").string_or("date", ""),
-                                          record.at("layout").where() + "/framework");
+                                          record.at("layout").where() + "/framework", catalog);
   resolve_layout(record, run);
 }
 

@@ -74,12 +74,20 @@ void read_list(const Reader& file, std::string_view kind, std::vector<Entry>& en
   }
 }
 
-void read_file_into(const Reader& file, Catalog& catalog, Origins& origins) {
-  if (file.has("devices")) return attach_efficiency(catalog.accelerators, file);
-  if (file.has("media")) {
-    catalog.media = read_media(file, catalog.media.empty() ? builtin_media() : catalog.media);
-    return;
+/// Kernel efficiencies, media and stacks: what fits write. False where the file holds none of them.
+bool read_figures(const Reader& file, Catalog& catalog) {
+  const bool devices = file.has("devices"), media = file.has("media"), frameworks = file.has("frameworks");
+  if (devices) attach_efficiency(catalog.accelerators, file);
+  if (media) catalog.media = read_media(file, catalog.media.empty() ? builtin_media() : catalog.media);
+  if (frameworks) {
+    if (!devices && !media) file.allow_only({"description", "sources", "frameworks", "fit"});
+    std::ranges::move(file.at("frameworks").items(), std::back_inserter(catalog.frameworks));
   }
+  return devices || media || frameworks;
+}
+
+void read_file_into(const Reader& file, Catalog& catalog, Origins& origins) {
+  if (read_figures(file, catalog)) return;
   file.allow_only({"description", "accelerators", "links", "nics", "switches", "nodes", "clusters"});
   read_list(file, "accelerators", catalog.accelerators, origins);
   read_list(file, "links", catalog.links, origins);
@@ -98,12 +106,13 @@ void read_files(std::vector<Reader> files, Catalog& catalog) {
   link_up(catalog, origins);
 }
 
-Catalog read_builtin() {
+Catalog read_benchmarks() {
   std::vector<Reader> files;
   for (const EmbeddedFile& file : embedded_hardware())
     files.push_back(Reader::text(file.content, "data/hardware/" + std::string(file.name)));
   Catalog catalog;
   read_files(std::move(files), catalog);
+  catalog.media = benchmark_media();
   return catalog;
 }
 
@@ -158,8 +167,22 @@ Switch Catalog::usual_switch(std::string_view fabric, BytesPerSecond port_bandwi
   return best == nullptr ? Switch{} : split_to(*best, port_bandwidth);
 }
 
+const Catalog& benchmark_catalog() {
+  static const Catalog catalog = read_benchmarks();
+  return catalog;
+}
+
 const Catalog& builtin_catalog() {
-  static const Catalog catalog = read_builtin();
+  static const Catalog catalog = [] {
+    Catalog fitted = benchmark_catalog();
+    std::vector<Reader> files;
+    for (const EmbeddedFile& file : embedded_fitted())
+      files.push_back(Reader::text(file.content, "data/fitted/" + std::string(file.name)));
+    unlink(fitted);
+    read_files(std::move(files), fitted);
+    fitted.media.clear();  // builtin_media() has them
+    return fitted;
+  }();
   return catalog;
 }
 
@@ -180,9 +203,9 @@ Catalog overlay(Catalog base, const std::filesystem::path& folder) {
   return base;
 }
 
-Catalog load_catalog(const std::filesystem::path& folder) {
+Catalog load_catalog(const std::filesystem::path& folder, const Catalog& base) {
   const char* from_environment = std::getenv("MESHWRIGHT_HARDWARE");
-  Catalog catalog = overlay(builtin_catalog(), from_environment == nullptr ? "" : from_environment);
+  Catalog catalog = overlay(base, from_environment == nullptr ? "" : from_environment);
   return overlay(std::move(catalog), folder);
 }
 

@@ -216,7 +216,7 @@ void fill_missing(std::vector<Accelerator>& accelerators) {
 }  // namespace
 
 void attach_efficiency(std::vector<Accelerator>& accelerators, const Reader& file) {
-  file.allow_only({"description", "sources", "devices", "residuals"});
+  file.allow_only({"description", "sources", "devices", "media", "frameworks", "fit", "residuals"});
   for (const Reader& entry : file.at("devices").items()) read_device(accelerators, entry);
   fill_missing(accelerators);
 }

@@ -111,7 +111,7 @@ Json medium_json(const Medium& m) {
 }  // namespace
 
 std::vector<Medium> read_media(const Reader& document, const std::vector<Medium>& base) {
-  document.allow_only({"description", "sources", "media"});
+  document.allow_only({"description", "sources", "media", "devices", "frameworks", "fit"});
   std::vector<Medium> media = base;
   for (const Reader& item : document.at("media").items()) {
     const std::string name = item.at("name").string();
@@ -122,11 +122,22 @@ std::vector<Medium> read_media(const Reader& document, const std::vector<Medium>
   return media;
 }
 
-const std::vector<Medium>& builtin_media() {
+const std::vector<Medium>& benchmark_media() {
   static const std::vector<Medium> media = [] {
     std::vector<Medium> read;
     for (const EmbeddedFile& file : embedded_platforms()) {
       read = read_media(Reader::text(file.content, "data/hardware/platforms/" + std::string(file.name)), read);
+    }
+    return read;
+  }();
+  return media;
+}
+
+const std::vector<Medium>& builtin_media() {
+  static const std::vector<Medium> media = [] {
+    std::vector<Medium> read = benchmark_media();
+    for (const EmbeddedFile& file : embedded_fitted()) {
+      read = read_media(Reader::text(file.content, "data/fitted/" + std::string(file.name)), read);
     }
     return read;
   }();

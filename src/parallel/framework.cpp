@@ -1,5 +1,6 @@
 #include "meshwright/parallel/framework.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <string>
@@ -88,7 +89,7 @@ constexpr auto count_fields = std::to_array<Field<int>>({
 });
 constexpr auto other_keys =
     std::to_array<std::string_view>({"description", "sources", "name", "aliases", "title", "context",
-                                     "communication_buffers", "flags", "notes", "schedules"});
+                                     "communication_buffers", "flags", "notes", "schedules", "axes"});
 
 std::vector<std::string_view> known_keys() {
   std::vector<std::string_view> keys(other_keys.begin(), other_keys.end());
@@ -107,20 +108,27 @@ std::vector<std::string> strings(const Reader& reader, std::string_view key) {
   return values;
 }
 
-std::uint32_t read_schedules(const Reader& reader, std::uint32_t fallback) {
-  const auto member = reader.find("schedules");
+/// A bit for each name in the list `key`.
+template <std::size_t N>
+std::uint32_t read_mask(const Reader& reader, std::string_view key, const std::array<std::string_view, N>& names,
+                        std::uint32_t fallback) {
+  const auto member = reader.find(key);
   if (!member) return fallback;
-  const std::vector<std::string> valid(schedule_names.begin(), schedule_names.end());
+  const std::vector<std::string> valid(names.begin(), names.end());
   std::uint32_t mask = 0;
   for (const Reader& item : member->items()) mask |= 1U << item.one_of(valid);
   return mask;
 }
 
-std::vector<Framework> read_all() {
-  std::vector<Framework> profiles;
-  for (const EmbeddedFile& file : embedded_frameworks()) {
-    profiles.push_back(read_framework(Reader::text(file.content, "data/frameworks/" + std::string(file.name))));
-  }
+/// The profiles as data/frameworks describes them, without what was fitted to runs.
+const std::vector<Framework>& described() {
+  static const std::vector<Framework> profiles = [] {
+    std::vector<Framework> read;
+    for (const EmbeddedFile& file : embedded_frameworks()) {
+      read.push_back(read_framework(Reader::text(file.content, "data/frameworks/" + std::string(file.name))));
+    }
+    return read;
+  }();
   return profiles;
 }
 
@@ -135,17 +143,37 @@ std::string folded(std::string_view name) {
   return text;
 }
 
+const Framework& named(const std::vector<Framework>& profiles, std::string_view name, const std::string& where) {
+  const std::string wanted = folded(name);
+  std::vector<std::string> valid;
+  for (const Framework& profile : profiles) {
+    if (folded(profile.name) == wanted) return profile;
+    for (const std::string& alias : profile.aliases) {
+      if (folded(alias) == wanted) return profile;
+    }
+    valid.push_back(profile.name);
+  }
+  const std::string listed = suggestion(name, valid);
+  std::string close;
+  for (const Framework& profile : profiles) {
+    if (close.empty()) close = nearest(name, profile.aliases);
+  }
+  const bool by_alias = nearest(name, valid).empty() && !close.empty();
+  throw Error(where, "unknown framework '" + std::string(name) + "'" +
+                         (by_alias ? " (did you mean '" + close + "'?)" : listed));
+}
+
 }  // namespace
 
-Framework read_framework(const Reader& reader) {
+Framework read_framework(const Reader& reader, Framework profile) {
   reader.allow_only(known_keys());
-  Framework profile;
   profile.name = reader.at("name").string();
-  profile.title = reader.at("title").string();
-  profile.notes = reader.string_or("notes", "");
-  profile.aliases = strings(reader, "aliases");
-  profile.flags = strings(reader, "flags");
-  profile.schedules = read_schedules(reader, profile.schedules);
+  profile.title = profile.title.empty() ? reader.at("title").string() : reader.string_or("title", profile.title);
+  profile.notes = reader.string_or("notes", profile.notes);
+  if (reader.has("aliases")) profile.aliases = strings(reader, "aliases");
+  if (reader.has("flags")) profile.flags = strings(reader, "flags");
+  profile.schedules = read_mask(reader, "schedules", schedule_names, profile.schedules);
+  profile.axes = read_mask(reader, "axes", axis_names, profile.axes);
   profile.context = reader.quantity_or("context", profile.context);
   profile.communication_buffers = reader.quantity_or("communication_buffers", profile.communication_buffers);
   for (const auto& [key, member] : number_fields) profile.*member = reader.number_or(key, profile.*member);
@@ -155,29 +183,29 @@ Framework read_framework(const Reader& reader) {
   return profile;
 }
 
-const std::vector<Framework>& frameworks() {
-  static const std::vector<Framework> profiles = read_all();
+std::vector<Framework> frameworks(const Catalog& catalog) {
+  std::vector<Framework> profiles = described();
+  for (const Reader& entry : catalog.frameworks) {
+    const std::string name = folded(entry.at("name").string());
+    const auto same = std::ranges::find_if(profiles, [&](const Framework& f) { return folded(f.name) == name; });
+    if (same == profiles.end()) {
+      profiles.push_back(read_framework(entry));
+    } else {
+      *same = read_framework(entry, *same);
+    }
+  }
   return profiles;
 }
 
-const Framework& framework(std::string_view name, const std::string& where) {
-  const std::string wanted = folded(name);
-  std::vector<std::string> valid;
-  for (const Framework& profile : frameworks()) {
-    if (folded(profile.name) == wanted) return profile;
-    for (const std::string& alias : profile.aliases) {
-      if (folded(alias) == wanted) return profile;
-    }
-    valid.push_back(profile.name);
-  }
-  const std::string listed = suggestion(name, valid);
-  std::string close;
-  for (const Framework& profile : frameworks()) {
-    if (close.empty()) close = nearest(name, profile.aliases);
-  }
-  const bool by_alias = nearest(name, valid).empty() && !close.empty();
-  throw Error(where, "unknown framework '" + std::string(name) + "'" +
-                         (by_alias ? " (did you mean '" + close + "'?)" : listed));
+const std::vector<Framework>& frameworks() {
+  static const std::vector<Framework> profiles = frameworks(builtin_catalog());
+  return profiles;
+}
+
+const Framework& framework(std::string_view name, const std::string& where) { return named(frameworks(), name, where); }
+
+Framework framework(std::string_view name, const std::string& where, const Catalog& catalog) {
+  return named(frameworks(catalog), name, where);
 }
 
 }  // namespace meshwright

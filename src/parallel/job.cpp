@@ -64,7 +64,8 @@ Job read_job(const Reader& reader, const Catalog& catalog) {
   job.seq_len = reader.at("seq_len").integer(1, largest_count);
   job.global_batch = reader.at("global_batch").integer(1, largest_count);
   job.precision = looked_up<Precision>(reader, "precision", "bf16", job, precision);
-  job.framework = looked_up<Framework>(reader, "framework", "megatron-core", job, framework);
+  const auto stack = [&](std::string_view name, const std::string& where) { return framework(name, where, catalog); };
+  job.framework = looked_up<Framework>(reader, "framework", "megatron-core", job, stack);
   if (const auto imbalance = reader.find("moe_imbalance")) {
     job.moe_imbalance = imbalance->number();
     if (job.moe_imbalance < 1) imbalance->fail("busiest expert rank over the mean: expected 1 or more");

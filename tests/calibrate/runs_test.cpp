@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "core/embedded.hpp"
 #include "meshwright/calibrate/fit_runs.hpp"
 #include "meshwright/calibrate/validate_runs.hpp"
 
@@ -83,12 +84,47 @@ TEST(RunFit, FindsAParameterThatTheRunsWereMadeWith) {
   const RunFit fit = fit_runs(runs);
   EXPECT_EQ(fit.configurations, 18);
   EXPECT_LT(fit.mean_error_after, 0.01);
-  EXPECT_LT(fit.mean_error_left_out, 0.02);
+  EXPECT_LT(fit.model_and_device.mean, 0.02);
   EXPECT_GT(fit.mean_error_before, 0.05);
   const auto found = std::ranges::find(fit.parameters, "gemm.bf16.sustained", &RunParameter::field);
   ASSERT_NE(found, fit.parameters.end());
   EXPECT_NEAR(found->value / found->prior, 0.9, 0.04);
-  EXPECT_THAT(overlay_json(fit), HasSubstr("\"H100-SXM5-80GB\""));
+  EXPECT_THAT(overlay_json(fit, builtin_catalog(), "test"), HasSubstr("\"H100-SXM5-80GB\""));
+}
+
+TEST(RunFit, OfThePublishedRunsFromBenchmarksIsWhatShips) {
+  // `meshwright calibrate runs data/runs/published.jsonl --from-benchmarks`; 1 % for compilers and rounding.
+  std::vector<RunRecord> runs;
+  for (const Reader& record : published_runs()) runs.push_back(read_run_record(record, benchmark_catalog()));
+  const RunFit fit = fit_runs(runs, false);
+  const std::vector<Reader> shipped =
+      Reader::text(embedded_fitted().front().content, "runs.json").at("fit").at("parameters").items();
+  ASSERT_EQ(fit.parameters.size(), shipped.size());
+  for (std::size_t i = 0; i < shipped.size(); ++i) {
+    const RunParameter& p = fit.parameters[i];
+    EXPECT_EQ(p.owner + " " + p.field, shipped[i].at("of").string() + " " + shipped[i].at("field").string());
+    EXPECT_NEAR(p.value / shipped[i].at("fitted").number(), 1, 0.01) << p.owner << " " << p.field;
+    EXPECT_LE(p.value, p.most * (1 + 1e-9)) << p.owner << " " << p.field;
+    EXPECT_GE(p.runs, 3);
+  }
+}
+
+TEST(RunFit, LoadedAsAnOverlayPredictsWhatShips) {
+  const auto folder = std::filesystem::path(testing::TempDir()) / "fitted-runs";
+  std::filesystem::create_directories(folder);
+  write_file(folder / "fitted.json", embedded_fitted().front().content);
+  const Catalog loaded = overlay(benchmark_catalog(), folder);
+  for (const char* record :
+       {R"({"tp": 8, "pp": 1, "micro_batch": 1, "global_batch": 128, "framework": "nemo"})",
+        R"({"tp": 1, "pp": 1, "micro_batch": 1, "global_batch": 128, "fsdp": true, "framework": "torchtitan"})"}) {
+    const Reader reader = Reader::text(record_text(record), "test");
+    const RunRecord shipped = read_run_record(reader, builtin_catalog());
+    const RunRecord again = read_run_record(reader, loaded);
+    const RunRecord without = read_run_record(reader, benchmark_catalog());
+    const double expected = predict(shipped.job, shipped.layout).step_time.value();
+    EXPECT_NEAR(predict(again.job, again.layout).step_time.value() / expected, 1, 1e-9);
+    EXPECT_GT(std::abs(predict(without.job, without.layout).step_time.value() / expected - 1), 0.01);
+  }
 }
 
 TEST(PublishedRuns, ThatShipArePredictedWithinTheGoal) {

@@ -13,27 +13,34 @@ namespace meshwright {
 struct RunParameter {
   std::string owner;  ///< "device H100-SXM5-80GB", "medium nvlink4", "framework megatron-core"
   std::string field;  ///< "gemm.bf16.sustained", "tp_overlap_exposed", ...
-  double prior = 0;   ///< value without runs, from benchmarks
+  double prior = 0;   ///< value without runs: that of the catalogue with which the records were read
   double spread = 0;  ///< how far the prior may be off, in log units
+  double most = 0;    ///< the highest value that is physical: 1 for a share of what was measured
   double value = 0;   ///< fitted
-  double error = 0;   ///< standard error in log units; near `spread`: the runs say nothing
-  int runs = 0;       ///< configurations of dense models that it enters
+  double error = 0;   ///< standard error in log units
+  int runs = 0;       ///< configurations that tell it: of dense models, or of expert models for what only they have
+};
+
+/// Errors of configurations predicted with a fit that has not seen their group.
+struct LeftOut {
+  double mean = 0, median = 0;  ///< absolute relative errors
 };
 
 struct RunFit {
-  std::vector<RunParameter> parameters;
+  std::vector<RunParameter> parameters;  ///< that the runs tell; all others stay at their prior
   int configurations = 0;
   double mean_error_before = 0, mean_error_after = 0;  ///< mean absolute relative error over configurations
-  double mean_error_left_out = 0;                      ///< each (model, device) predicted with the others' fit
-  double median_error_left_out = 0;
+  LeftOut model_and_device, set;                       ///< groups left out in turn
 };
 
 /// Fits on the records that count (pre-training, not sick, not skipped; tier C and expert models weigh less); reruns of
-/// a configuration weigh as one.
+/// a configuration weigh as one. A parameter is fitted where at least 3 configurations tell it and its standard error
+/// comes out below 0.7 of its prior's spread; otherwise it keeps its prior.
 RunFit fit_runs(std::span<const RunRecord> runs, bool cross_validate = true);
-/// Applies the fitted parameters that enter a job and layout.
-void apply_fit(std::span<const RunParameter> parameters, const Layout& layout, Job& job);
-/// An overlay document: {"devices": [...], "media": [...], "frameworks": [...]} with the fitted fields.
-std::string overlay_json(const RunFit& fit);
+/// An overlay document: {"fit": how it was made, "devices": [...], "media": [...], "frameworks": [...]} with the fitted
+/// fields, in entries of `catalog`. Attention's backward pass and softmax move with its forward pass. A device without
+/// runs that is another's chip in another package takes the other's figures (siblings in
+/// src/calibrate/runs_overlay.cpp).
+std::string overlay_json(const RunFit& fit, const Catalog& catalog, const std::string& description);
 
 }  // namespace meshwright

@@ -29,6 +29,7 @@ struct Catalog {
   std::vector<Node> nodes;
   std::vector<ReferenceCluster> clusters;
   std::vector<Medium> media;  ///< of overlays ({"media": [...]}); every cluster made from this catalogue carries them
+  std::vector<Reader> frameworks;  ///< entries of overlays ({"frameworks": [...]}), for parallel/framework
 
   /// The entry of that name or alias, whatever its case, dashes and vendor ("NVIDIA H100 80GB HBM3"). Throws
   /// Error(where, ...) with the nearest spelling where there is none.
@@ -46,16 +47,18 @@ struct Catalog {
   Switch usual_switch(std::string_view fabric, BytesPerSecond port_bandwidth) const;
 };
 
-/// The compiled-in catalogue, read once.
+/// What benchmarks and data sheets say (data/hardware), read once: the starting point of fits to training runs.
+const Catalog& benchmark_catalog();
+/// benchmark_catalog() with what `meshwright calibrate runs` fitted to the published runs (data/fitted), read once.
 const Catalog& builtin_catalog();
 /// `base` with what the *.json files of `folder` say, in the order of their names: entries are added or, where the name
 /// is the same, merged over field by field (lists replace, sources add). A file holds {"accelerators", "links", "nics",
-/// "switches", "nodes", "clusters"} as data/hardware/*.json does, or kernel efficiencies {"devices"}, or media of
-/// communication {"media"}. Throws Error with file and place for anything wrong, names that no entry has included.
+/// "switches", "nodes", "clusters"} as data/hardware/*.json does, or any of kernel efficiencies {"devices"}, media of
+/// communication {"media"} and fields of training stacks {"frameworks"}. Throws Error with file and place for anything
+/// wrong, names that no entry has included.
 Catalog overlay(Catalog base, const std::filesystem::path& folder);
-/// builtin_catalog() with the overlays of the folder that MESHWRIGHT_HARDWARE names, then of `folder` (either may be
-/// empty).
-Catalog load_catalog(const std::filesystem::path& folder = {});
+/// `base` with the overlays of the folder that MESHWRIGHT_HARDWARE names, then of `folder` (either may be empty).
+Catalog load_catalog(const std::filesystem::path& folder = {}, const Catalog& base = builtin_catalog());
 
 /// A cluster from the name of a reference cluster, of a node (with `nodes`; 0 = 1), of an accelerator (its usual node),
 /// or a cluster file (*.json). `accelerators` > 0 takes the first that many of it (whole nodes where more than one) and

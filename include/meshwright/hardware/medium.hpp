@@ -63,7 +63,9 @@ struct Medium {
 /// The media of a document {"description", "sources", "media": [...]}, whose fields stand over those of the medium of
 /// that name in `base`, if there is one.
 std::vector<Medium> read_media(const Reader& document, const std::vector<Medium>& base = {});
-/// The compiled-in media (data/hardware/platforms), read once.
+/// The media as benchmarks of collectives show them (data/hardware/platforms), read once.
+const std::vector<Medium>& benchmark_media();
+/// The same with what was fitted to training runs (data/fitted), read once.
 const std::vector<Medium>& builtin_media();
 /// JSON document of media, as read_media reads it.
 std::string to_json(const std::vector<Medium>& media, std::string_view description);

@@ -1,6 +1,7 @@
 #pragma once
 // What a training stack does: a profile per framework (data/frameworks, compiled in). Never a factor for a run or
 // model.
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -8,9 +9,13 @@
 
 #include "meshwright/core/quantity.hpp"
 #include "meshwright/core/reader.hpp"
+#include "meshwright/hardware/catalog.hpp"
 #include "meshwright/parallel/layout.hpp"
 
 namespace meshwright {
+
+/// The axes that a stack may lack; every stack has dp.
+inline constexpr std::array<std::string_view, 4> axis_names = {"tp", "cp", "pp", "ep"};
 
 /// Facts and fitted parameters of one stack, each with its source in the data file.
 struct Framework {
@@ -88,6 +93,7 @@ struct Framework {
   bool experts_fold_over_tp = true;           ///< ep * etp divides tp * cp * dp; false: ep divides dp * cp
   int max_zero_stage = 3;                     ///< the highest it has
   int max_zero_stage_pipeline = 3;            ///< the highest it has with pp > 1
+  std::uint32_t axes = 0b1111;                ///< bit per axis_names entry: parallel axes beside dp that it has
   std::uint32_t schedules = 0b110;            ///< bit per PipelineSchedule that it can run
   int vocab_multiple = 128;                   ///< vocabulary padded to vocab_multiple * tp
   bool logs_allocated = false;                ///< its log shows allocated memory, not reserved
@@ -101,11 +107,15 @@ constexpr bool runs(const Framework& framework, PipelineSchedule schedule) {
   return (framework.schedules >> static_cast<unsigned>(schedule) & 1U) != 0;
 }
 
-/// One profile from its file; unknown keys are refused.
-Framework read_framework(const Reader& reader);
-/// The compiled-in profiles (data/frameworks), read once.
+/// One profile from its file, or `base` with the fields that an overlay states; unknown keys are refused.
+Framework read_framework(const Reader& reader, Framework base = {});
+/// The compiled-in profiles (data/frameworks) with what was fitted to runs (data/fitted), read once.
 const std::vector<Framework>& frameworks();
+/// The profiles of data/frameworks with the entries of the catalogue's overlays; new names are added.
+std::vector<Framework> frameworks(const Catalog& catalog);
 /// By name or alias, forgiving case and dashes; Error(where, ...) with the nearest spelling.
 const Framework& framework(std::string_view name, const std::string& where);
+/// The same among frameworks(catalog).
+Framework framework(std::string_view name, const std::string& where, const Catalog& catalog);
 
 }  // namespace meshwright

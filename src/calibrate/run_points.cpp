@@ -1,0 +1,97 @@
+#include "calibrate/run_points.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "calibrate/run_groups.hpp"
+#include "calibrate/run_parameters.hpp"
+
+namespace meshwright {
+namespace {
+
+constexpr double group_cap = 80;           ///< configurations of one stack and device that count fully
+constexpr double unmeasured_spread = 0.7;  ///< of media that no benchmark shows: right within a factor of two
+constexpr double unmeasured_most = 4;      ///< what their entry can hold
+
+void weigh(std::vector<RunPoint>& points) {
+  std::map<std::string, int> sizes;
+  const auto group = [](const RunPoint& p) { return p.run->job.framework.name + " " + p.run->accelerator; };
+  for (const RunPoint& p : points) ++sizes[group(p)];
+  for (RunPoint& p : points) {
+    p.weight = std::min(1.0, group_cap / sizes[group(p)]);
+    // Routing, dispatchers and their releases make expert models a poor measure of what all models share.
+    if (p.run->job.model.is_moe()) p.weight *= 0.1;
+    // Tier C records leave part of their layout or measurement to guesses.
+    if (p.run->tier == "C") p.weight *= 0.25;
+  }
+}
+
+}  // namespace
+
+std::vector<RunPoint> points_of(std::span<const RunRecord> runs) {
+  std::map<std::string, std::pair<RunPoint, int>> merged;
+  for (const RunRecord& run : runs) {
+    if (run.skipped || run.task != "pretrain" || !run.state.empty()) continue;
+    auto& [point, count] = merged[configuration_of(run)];
+    point.run = &run;
+    point.log_measured += std::log(run.measured.step_time->value());
+    point.model_and_device = run.job.model.name + " on " + run.accelerator;
+    point.set = run.set;
+    ++count;
+  }
+  std::vector<RunPoint> points;
+  for (auto& [key, entry] : merged) {
+    entry.first.log_measured /= entry.second;
+    points.push_back(entry.first);
+  }
+  weigh(points);
+  return points;
+}
+
+std::vector<RunParameter> parameters_of(std::span<RunPoint> points) {
+  std::map<std::pair<std::string, std::string>, std::size_t> index;
+  std::vector<RunParameter> parameters;
+  for (RunPoint& p : points) {
+    p.parameters.clear();
+    for (const RunField& row : run_fields()) {
+      const Job& job = p.run->job;
+      if (!row.enters(job, p.run->layout) || row.get(job) <= 0) continue;
+      const std::pair key{row.owner(job), std::string(row.field)};
+      if (key.first.ends_with(')')) continue;  // a box with its own kernel table, which no other run shares
+      if (!index.contains(key)) {
+        index[key] = parameters.size();
+        const double prior = row.get(job);
+        const bool measured = row.measured == nullptr || row.measured(job);
+        parameters.push_back({.owner = key.first,
+                              .field = key.second,
+                              .prior = prior,
+                              .spread = measured ? row.spread : unmeasured_spread,
+                              .most = measured ? row.most : unmeasured_most,
+                              .value = prior});
+      }
+      p.parameters.push_back(index[key]);
+      if (row.of_experts == job.model.is_moe()) ++parameters[index[key]].runs;
+    }
+  }
+  return parameters;
+}
+
+void keep_parameters(std::vector<RunParameter>& parameters, std::span<RunPoint> points,
+                     bool (*keep)(const RunParameter&)) {
+  constexpr std::size_t dropped = static_cast<std::size_t>(-1);
+  std::vector<std::size_t> moved(parameters.size(), dropped);
+  std::vector<RunParameter> kept;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    if (!keep(parameters[i])) continue;
+    moved[i] = kept.size();
+    kept.push_back(parameters[i]);
+  }
+  for (RunPoint& p : points) {
+    for (std::size_t& i : p.parameters) i = moved[i];
+    std::erase(p.parameters, dropped);
+  }
+  parameters = std::move(kept);
+}
+
+}  // namespace meshwright
