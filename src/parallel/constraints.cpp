@@ -18,6 +18,15 @@ bool kv_heads_refused(const Job& job, const Layout& layout) noexcept {
   return !(job.framework.kv_heads_replicate && layout.tp > kv_heads && divides(kv_heads, layout.tp));
 }
 
+/// Index into axis_names of the first axis that the layout uses and the stack does not have; their number if there is
+/// none.
+std::size_t missing_axis(const Framework& framework, const Layout& layout) noexcept {
+  const std::array degrees = {layout.tp, layout.cp, layout.pp, layout.ep};
+  std::size_t axis = 0;
+  while (axis < degrees.size() && (degrees[axis] == 1 || (framework.axes >> axis & 1U) != 0)) ++axis;
+  return axis;
+}
+
 int expert_ranks(const Job& job, const Layout& layout) noexcept {
   return (job.framework.experts_fold_over_tp ? layout.tp : 1) * layout.cp * layout.dp;
 }
@@ -83,6 +92,7 @@ Rule sharding_rule(const Framework& framework, const Layout& layout) noexcept {
 
 constexpr std::array<std::string_view, rule_count> rule_names = {"none",
                                                                  "tp * cp * pp * dp = accelerators",
+                                                                 "axis of the stack",
                                                                  "heads % tp",
                                                                  "kv_heads against tp",
                                                                  "ffn_hidden % tp",
@@ -199,6 +209,10 @@ Words words(const Job& job, const Layout& layout, Rule rule) {
     case Rule::expert_tensor:
     case Rule::expert_fold:
       return expert_words(job, layout, rule);
+    case Rule::axis_missing: {
+      const std::string axis(axis_names[missing_axis(job.framework, layout)]);
+      return {axis + " 1", fmt::format("no {} in {}", axis, job.framework.name)};
+    }
     case Rule::sequence_cp:
     case Rule::sequence_tp:
     case Rule::batch:
@@ -221,6 +235,7 @@ Words words(const Job& job, const Layout& layout, Rule rule) {
 Rule refused_by(const Job& job, const Layout& layout) noexcept {
   const Transformer& model = job.model;
   if (layout.accelerators() != job.accelerators) return Rule::accelerators;
+  if (missing_axis(job.framework, layout) < axis_names.size()) return Rule::axis_missing;
   if (!divides(layout.tp, model.heads)) return Rule::heads_tp;
   if (kv_heads_refused(job, layout)) return Rule::kv_heads_tp;
   const bool has_dense_mlp = !model.is_moe() || model.moe_layers() < model.layers;

@@ -16,6 +16,11 @@ std::vector<int> divisors(int n, int most) {
   return out;
 }
 
+bool has_axis(const Job& job, std::string_view axis) {
+  const auto found = std::find(axis_names.begin(), axis_names.end(), axis);
+  return (job.framework.axes >> (found - axis_names.begin()) & 1U) != 0;
+}
+
 std::vector<int> powers_of_two(int most) {
   std::vector<int> out;
   for (int p = 1; p <= most; p *= 2) out.push_back(p);
@@ -41,10 +46,12 @@ std::vector<int> expert_tensor_degrees(const Job& job, int tp) {
 std::vector<ShardChoice> shard_choices(const Job& job, int max_micro_batch) {
   const Transformer& model = job.model;
   const std::vector<int> expert_degrees =
-      model.is_moe() ? divisors(model.experts, std::min(most_expert_parallel, job.accelerators)) : std::vector{1};
+      model.is_moe() && has_axis(job, "ep") ? divisors(model.experts, std::min(most_expert_parallel, job.accelerators))
+                                            : std::vector{1};
   std::vector<ShardChoice> out;
-  for (const int tp : divisors(model.heads, largest_tensor_parallel(job))) {
-    for (const int cp : powers_of_two(std::min(most_context_parallel, job.seq_len / 2))) {
+  for (const int tp : divisors(model.heads, has_axis(job, "tp") ? largest_tensor_parallel(job) : 1)) {
+    for (const int cp :
+         powers_of_two(has_axis(job, "cp") ? std::clamp(job.seq_len / 2, 1, most_context_parallel) : 1)) {
       if (job.accelerators % (tp * cp) != 0) continue;
       for (const int ep : expert_degrees) {
         for (const int etp : expert_tensor_degrees(job, tp)) {
@@ -63,7 +70,7 @@ std::vector<ShardChoice> shard_choices(const Job& job, int max_micro_batch) {
 }
 
 std::vector<int> pipeline_degrees(const Job& job, const ShardChoice& shard) {
-  return divisors(job.accelerators / (shard.tp * shard.cp), job.model.layers);
+  return divisors(job.accelerators / (shard.tp * shard.cp), has_axis(job, "pp") ? job.model.layers : 1);
 }
 
 int most_virtual_stages(const Job& job, int pp) {

@@ -102,6 +102,8 @@ TEST(Constraints, SchedulesAndSharding) {
   EXPECT_EQ(refused(llama_8b(), {.pp = 4, .dp = 2, .zero_stage = 3}), Rule::zero_pipeline);
   EXPECT_EQ(refused(llama_8b(), {.pp = 4, .dp = 2, .zero_stage = 3}, 4096, "torchtitan"), Rule::none);
   EXPECT_EQ(refused(llama_8b(), {.dp = 8, .zero_stage = 2}, 4096, "nanotron"), Rule::zero_missing);
+  EXPECT_EQ(refused(llama_8b(), {.cp = 2, .dp = 4}, 4096, "nanotron"), Rule::axis_missing);
+  EXPECT_EQ(refused(llama_8b(), {.tp = 2, .dp = 4}, 4096, "llm-foundry"), Rule::axis_missing);
   EXPECT_EQ(refused(llama_8b(), {.dp = 8, .zero_stage = 3, .hsdp_shard = 3}), Rule::hsdp_shard);
   EXPECT_EQ(refused(llama_8b(), {.dp = 8, .zero_stage = 1, .hsdp_shard = 4}), Rule::hsdp_shard);
 }

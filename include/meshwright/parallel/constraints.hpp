@@ -13,6 +13,7 @@ namespace meshwright {
 enum class Rule {
   none,
   accelerators,         ///< tp * cp * pp * dp = accelerators
+  axis_missing,         ///< the stack has no such axis (context parallelism, a pipeline, ...)
   heads_tp,             ///< heads % tp
   kv_heads_tp,          ///< kv_heads % tp, or tp % kv_heads where the stack replicates them
   ffn_tp,               ///< inner MLP width % tp
