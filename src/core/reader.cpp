@@ -6,6 +6,7 @@
 #include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 
 #include "core/units_detail.hpp"
@@ -34,10 +35,27 @@ std::string without_tag(std::string message) {
   return message;
 }
 
+/// Refuses a key that stands twice in one object: one of the two values would be lost unseen.
+class DuplicateKeys {
+ public:
+  explicit DuplicateKeys(const std::string& name) : name_(name) {}
+  bool operator()(int, json::parse_event_t event, const json& value) {
+    if (event == json::parse_event_t::object_start) open_.emplace_back();
+    if (event == json::parse_event_t::object_end) open_.pop_back();
+    if (event == json::parse_event_t::key && !open_.back().insert(value.get_ref<const std::string&>()).second)
+      throw Error(name_, "the key '" + value.get<std::string>() + "' stands twice in one object");
+    return true;
+  }
+
+ private:
+  const std::string& name_;
+  std::vector<std::set<std::string>> open_;
+};
+
 std::shared_ptr<const json> parsed(std::string_view text, const std::string& name) {
   if (text.empty()) throw Error(name, "the file is empty, expected JSON");
   try {
-    return std::make_shared<const json>(json::parse(text));
+    return std::make_shared<const json>(json::parse(text, DuplicateKeys(name)));
   } catch (const nlohmann::json::exception& e) {
     throw Error(name, "not valid JSON: " + without_tag(e.what()));
   }

@@ -19,6 +19,14 @@ inline void take(const Reader& r, std::string_view key, int& field, int least, i
   field = r.integer_or(key, field, least, most);
 }
 
+/// As take, for a bandwidth that is stated: zero would read as "not stated", and nothing moves a petabyte a second.
+inline void take_bandwidth(const Reader& r, std::string_view key, BytesPerSecond& field) {
+  const auto member = r.find(key);
+  if (!member) return;
+  field = member->quantity<BytesPerSecond::dimension>();
+  if (!(field.value() > 0 && field.value() <= 1e15)) member->fail("expected more than zero, at most 1 PB/s");
+}
+
 /// As take, for a field that a new entry must state and that must not be zero.
 template <Dimension D>
 void need(const Reader& r, std::string_view key, Quantity<D>& field) {

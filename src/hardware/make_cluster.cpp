@@ -137,6 +137,10 @@ void complete_cluster(const Catalog& catalog, Cluster& cluster, const std::strin
   if (cluster.network.dcn_bandwidth == 0) cluster.network.dcn_bandwidth = cluster.node.dcn_bandwidth.value();
   const bool named = !cluster.network.switch_name.empty();
   if (named) cluster.fabric_switch = catalog.switch_named(cluster.network.switch_name, where);
+  if (cluster.nodes > 1 && cluster.node.nics == 0 && cluster.node.fabric != "ici" &&
+      cluster.node.scale_up_domain < cluster.accelerators()) {
+    cluster.assumptions.emplace_back("no NICs: nodes talk over 100 Gb/s of host Ethernet (state 'nics' to change it)");
+  }
   if (cluster.node.nics == 0) return;  // a torus: optical switches keep their ports as they are
   const int ports = cluster.network.topology == "dual-plane" ? std::max(1, cluster.network.planes) : 1;
   const BytesPerSecond port = cluster.node.nic_bandwidth / ports;

@@ -72,13 +72,13 @@ Node read_entry(const Reader& r, Node n) {
   if (const auto kind = r.find("scale_up")) n.scale_up = static_cast<ScaleUpKind>(kind->one_of(scale_up_names()));
   if (fresh) n.scale_up_domain = n.scale_up == ScaleUpKind::none ? 1 : n.accelerators;
   take(r, "scale_up_domain", n.scale_up_domain, 1, 1 << 20);
-  take(r, "scale_up_bandwidth", n.scale_up_bandwidth);
+  take_bandwidth(r, "scale_up_bandwidth", n.scale_up_bandwidth);
   take(r, "scale_up_switch", n.scale_up_switch);
   if (fresh) n.nics = r.at("nics").integer(0, 1024);
   take(r, "nics", n.nics, 0, 1024);
   if (r.has("nic")) n.nic_bandwidth = {};  // follows the new NIC unless stated
   take(r, "nic", n.nic);
-  take(r, "nic_bandwidth", n.nic_bandwidth);
+  take_bandwidth(r, "nic_bandwidth", n.nic_bandwidth);
   if (n.nics > 0 && n.nic.empty()) need(r, "nic_bandwidth", n.nic_bandwidth);
   if (n.fabric.empty()) r.at("fabric");
   n.fabric = one_of(r, "fabric", n.fabric, fabrics());

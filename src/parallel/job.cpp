@@ -67,13 +67,38 @@ Job read_job(const Reader& reader, const Catalog& catalog) {
   const auto stack = [&](std::string_view name, const std::string& where) { return framework(name, where, catalog); };
   job.framework = looked_up<Framework>(reader, "framework", "megatron-core", job, stack);
   if (const auto imbalance = reader.find("moe_imbalance")) {
-    job.moe_imbalance = imbalance->number();
-    if (job.moe_imbalance < 1) imbalance->fail("busiest expert rank over the mean: expected 1 or more");
+    job.moe_imbalance = moe_imbalance(job.model, imbalance->number(), imbalance->where());
   } else if (job.model.is_moe()) {
     job.assumptions.emplace_back("moe_imbalance: 1, tokens spread evenly over experts (default)");
   }
   read_job_cluster(reader, catalog, job);
+  const auto recipe = reader.find("precision");
+  check_precision(job, recipe ? recipe->where() : reader.where());
   return job;
+}
+
+void check_precision(const Job& job, const std::string& where) {
+  const Accelerator& device = job.cluster.accelerator;
+  const auto runs = [&](const Precision& p) {
+    return device.peak(p.gemm).value() > 0 && device.peak(p.rest).value() > 0;
+  };
+  if (runs(job.precision)) return;
+  std::string valid;
+  for (const Precision& p : precisions()) {
+    if (runs(p)) valid += (valid.empty() ? "" : ", ") + std::string(p.name);
+  }
+  throw Error(where, fmt::format("found {}, {} has no such matrix units; expected one of {}", job.precision.name,
+                                 device.name, valid));
+}
+
+double moe_imbalance(const Transformer& model, double value, const std::string& where) {
+  constexpr double most = 1000;
+  if (!(value >= 1 && value <= most)) {
+    throw Error(where,
+                fmt::format("found {:g}, expected the busiest expert rank over the mean, from 1 to {:g}", value, most));
+  }
+  if (!model.is_moe() && value > 1) throw Error(where, fmt::format("found {:g}, {} has no experts", value, model.name));
+  return value;
 }
 
 Layout read_job_layout(const Reader& layout, Job& job) {

@@ -120,3 +120,84 @@ def test_overlay_with_a_wrong_unit_names_file_and_place(meshwright, tmp_path):
         json.dumps({"accelerators": [{"name": "H100-SXM5-80GB", "memory_bandwidth": "3.35 TB"}]})
     )
     refused(meshwright("--hardware", tmp_path, "hardware", "show", "H100-SXM5-80GB"), "mine.json:/accelerators/0", "GB/s")
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        (option, value)
+        for option in ("--nodes", "--gpus", "--global-batch", "--seq-len", "--top", "--threads", "--max-micro-batch")
+        for value in ("", "0", "-1", "010", "0x10", "1e3", "nan", "99999999999999999999", "8 ")
+    ]
+    + [("--moe-imbalance", value) for value in ("nan", "inf", "0.5", "1e9", "")]
+    + [("--framework", ""), ("--precision", ""), ("--flags", "")],
+)
+def test_plan_names_the_option_with_a_wrong_value(option, value, meshwright):
+    refused(meshwright(*PLAN, "--model", "deepseek-v3", f"{option}={value}"), option)
+
+
+@pytest.mark.parametrize(("option", "value"), [("--ranks", "0"), ("--ranks", "-1"), ("--nodes", "0"), ("-f", "inf"), ("-f", "1")])
+def test_collective_names_the_option_with_a_wrong_value(option, value, meshwright):
+    refused(meshwright("collective", "all_reduce", "--cluster", "dgx-h100", option, value), value)
+
+
+@pytest.mark.parametrize("text", ["a\nb", "\n", "a\rb", "\x1b[31m"])
+def test_control_characters_stay_on_one_line(text, meshwright):
+    refused(meshwright(*PLAN, "--model", text), "--model")
+    refused(meshwright("hardware", "show", text))
+
+
+@pytest.mark.parametrize("folder", ["/nonexistent", "/dev/null", ""])
+def test_overlays_that_are_not_there(folder, meshwright):
+    refused(meshwright("--hardware", folder, "model", "list"), "--hardware")
+
+
+@pytest.mark.parametrize(
+    ("node", "precision", "valid"),
+    [("dgx-a100", "fp8", "bf16"), ("dgx-h100", "nvfp4", "fp8"), ("dgx-1v", "bf16", "fp16"), ("mi300x-oam", "nvfp4", "fp8")],
+)
+def test_a_format_that_the_device_lacks(node, precision, valid, meshwright, tmp_path):
+    sizes = ["--nodes", "2", "--global-batch", "64", "--seq-len", "4096"]
+    refused(
+        meshwright("plan", "--model", "llama-3.1-8b", "--cluster", node, *sizes, "--precision", precision),
+        "--precision", precision, valid,
+    )
+    refused(meshwright("predict", job(tmp_path, cluster=node, precision=precision)), "job.json:/precision", valid)
+
+
+def test_moe_imbalance_of_a_dense_model(meshwright, tmp_path):
+    refused(meshwright(*PLAN, "--model", "llama-3.1-8b", "--moe-imbalance", "2"), "--moe-imbalance", "no experts")
+    refused(meshwright("predict", job(tmp_path, moe_imbalance=2)), "job.json:/moe_imbalance", "no experts")
+
+
+def test_a_key_that_stands_twice(meshwright, tmp_path):
+    refused(meshwright("predict", job(tmp_path, json.dumps(JOB).replace("{", '{"nodes": 2, ', 1))), "'nodes'", "twice")
+
+
+@pytest.mark.parametrize("bandwidth", ["0 Gb/s", "1e300 Gb/s", "-1 Gb/s", "nan Gb/s", "400"])
+def test_bandwidth_of_a_nic(bandwidth, meshwright, tmp_path):
+    path = tmp_path / "cluster.json"
+    path.write_text(json.dumps({"node": {"accelerator": "H100", "nic_bandwidth": bandwidth}, "nodes": 2}))
+    refused(meshwright("topo", "show", path), "cluster.json:/node/nic_bandwidth")
+
+
+@pytest.mark.parametrize("nics", [0, 1, 3])
+def test_topo_check_of_few_nics(nics, meshwright, tmp_path):
+    path = tmp_path / "cluster.json"
+    path.write_text(json.dumps({"node": {"accelerator": "H100", "nics": nics}, "nodes": 4}))
+    result = meshwright("topo", "check", path)
+    assert result.returncode == 0, result.stderr
+    assert "NIC" in result.stdout
+
+
+def test_what_would_take_minutes_is_refused(meshwright):
+    refused(meshwright("topo", "show", "dgx-h100", "--nodes", "1000003"), "accelerators")
+    flow = ["collective", "all_reduce", "--cluster", "dgx-h100", "--nodes", "2048", "--cost-model", "flow"]
+    refused(meshwright(*flow), "--cost-model")
+
+
+def test_nothing_fits_says_why(meshwright):
+    sizes = ["--cluster", "dgx-h100", "--nodes", "101", "--global-batch", "64", "--seq-len", "4096"]
+    result = meshwright("plan", "--model", "llama-3.1-8b", *sizes)
+    assert result.returncode == 1
+    assert "global_batch" in result.stderr, result.stderr

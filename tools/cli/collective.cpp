@@ -75,8 +75,19 @@ std::vector<Row> calibrated_rows(CollectiveTable table, const Options& o, const 
   return rows;
 }
 
+/// A schedule played message by message takes longer than anyone waits for beyond these many ranks.
+void check_played(CostModel model, int ranks) {
+  const int most = model == CostModel::loggp ? 32 : model == CostModel::flow ? 1024 : ranks;
+  if (ranks > most) {
+    throw Error("--cost-model", fmt::format("found {} ranks, expected at most {} for this model; without it the "
+                                            "calibrated time serves any number",
+                                            ranks, most));
+  }
+}
+
 std::vector<Row> modelled_rows(const CollectiveTable& table, const Options& o, const Cluster& cluster) {
   const CostModel model = parse_cost_model(o.cost_model, "--cost-model");
+  check_played(model, table.ranks);
   std::vector<Row> rows;
   for (const Bytes b : sizes(o)) {
     const auto all = evaluate(model, table.collective, b, cluster, table.ranks, 1, table.options.algorithm);
@@ -208,16 +219,19 @@ void add_collective(CLI::App& command, const Globals& globals) {
   command.add_option("collective", o->collective, "all_reduce, all_gather, reduce_scatter, all_to_all, ...")
       ->required();
   command.add_option("--cluster", o->cluster, "Reference cluster, node name or cluster file")->required();
-  command.add_option("--nodes", o->nodes, "Nodes, where --cluster names a node");
-  command.add_option("--ranks", o->ranks, "Ranks; the whole cluster otherwise");
+  command.add_option("--nodes", o->nodes, "Nodes, where --cluster names a node")->check(whole_number(1, 1 << 24));
+  command.add_option("--ranks", o->ranks, "Ranks; the whole cluster otherwise")->check(whole_number(2, 1 << 24));
   command.add_option("-b,--begin", o->begin, "Smallest size (1K = 1024)");
   command.add_option("-e,--end", o->end, "Largest size");
-  command.add_option("-f,--factor", o->factor, "Step between sizes");
-  command.add_option("--algo", o->algorithm, "auto, ring, tree, nvls, nvls_tree, collnet, pairwise, direct");
-  command.add_option("--proto", o->protocol, "LL, LL128 or Simple");
-  command.add_option("--policy", o->policy, "fastest, or nccl: what NCCL's tuner would choose");
-  command.add_option("--cost-model", o->cost_model, "alpha-beta, loggp or flow, instead of the calibrated time");
-  command.add_option("--measured", o->measured, "nccl-tests log to lay beside the prediction, with a diagnosis");
+  command.add_option("-f,--factor", o->factor, "Step between sizes")->check(decimal_number(1.01, 1e6));
+  command.add_option("--algo", o->algorithm, "auto, ring, tree, nvls, nvls_tree, collnet, pairwise, direct")
+      ->check(some_text());
+  command.add_option("--proto", o->protocol, "LL, LL128 or Simple")->check(some_text());
+  command.add_option("--policy", o->policy, "fastest, or nccl: what NCCL's tuner would choose")->check(some_text());
+  command.add_option("--cost-model", o->cost_model, "alpha-beta, loggp or flow, instead of the calibrated time")
+      ->check(some_text());
+  command.add_option("--measured", o->measured, "nccl-tests log to lay beside the prediction, with a diagnosis")
+      ->check(some_text());
   command.add_flag("--no-nvls", o->nvls_off, "As with NCCL_NVLS_ENABLE=0");
   command.add_flag("--sharp", o->sharp, "As with NCCL_COLLNET_ENABLE=1: reduction in the network's switches");
   command.add_flag("--json", o->json, "One JSON document");

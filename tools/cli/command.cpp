@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <charconv>
 #include <iostream>
 
 #include "meshwright/core/error.hpp"
@@ -76,6 +77,55 @@ std::string command_path(const CLI::App& app) {
 }  // namespace
 
 std::span<const Command> commands() { return table; }
+
+CLI::Validator whole_number(long long least, long long most) {
+  const auto check = [=](const std::string& text) -> std::string {
+    long long value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    const bool decimal = error == std::errc{} && end == text.data() + text.size() && std::to_string(value) == text;
+    if (decimal && value >= least && value <= most) return "";
+    return fmt::format("found '{}', expected a whole number from {} to {}", text, least, most);
+  };
+  return CLI::Validator(check, "");
+}
+
+CLI::Validator decimal_number(double least, double most) {
+  const auto check = [=](const std::string& text) -> std::string {
+    double value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    const bool whole = error == std::errc{} && end == text.data() + text.size();
+    if (whole && value >= least && value <= most) return "";  // NaN compares false
+    return fmt::format("found '{}', expected a number from {:g} to {:g}", text, least, most);
+  };
+  return CLI::Validator(check, "");
+}
+
+CLI::Validator some_text() {
+  return CLI::Validator([](const std::string& text) { return text.empty() ? "found an empty text" : ""; }, "");
+}
+
+CLI::Validator overlay_folder() {
+  const auto check = [](const std::string& text) -> std::string {
+    std::error_code failed;
+    for (const auto& entry : std::filesystem::directory_iterator(text, failed)) {
+      if (entry.path().extension() == ".json") return "";
+    }
+    return fmt::format("found '{}', expected a folder with *.json files", text);
+  };
+  return CLI::Validator(check, "");
+}
+
+std::string one_line(std::string_view text) {
+  // A string's JSON form is one line and valid UTF-8; what a person need not see escaped is put back.
+  std::string quoted = nlohmann::json(std::string(text)).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  quoted = quoted.substr(1, quoted.size() - 2);
+  std::string out;
+  for (std::size_t i = 0; i < quoted.size(); ++i) {
+    const bool plain = quoted[i] == '\\' && i + 1 < quoted.size() && (quoted[i + 1] == '"' || quoted[i + 1] == '\\');
+    out += plain ? quoted[++i] : quoted[i];
+  }
+  return out;
+}
 
 void print_json(const nlohmann::ordered_json& document) { std::cout << document.dump(2) << "\n"; }
 

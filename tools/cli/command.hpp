@@ -47,6 +47,16 @@ void add_model(CLI::App& command, const Globals& globals);
 void add_calibrate(CLI::App& command, const Globals& globals);
 void add_hardware(CLI::App& command, const Globals& globals);
 
+/// What an option takes: a whole number in decimal digits (not "010", "0x10" or "1e3"), a finite number, a text that is
+/// not empty, a folder with *.json in it. Anything else is refused with what was found and what is expected.
+CLI::Validator whole_number(long long least, long long most);
+CLI::Validator decimal_number(double least, double most);
+CLI::Validator some_text();
+CLI::Validator overlay_folder();
+
+/// `text` as one line of valid UTF-8: control characters and stray bytes are escaped.
+std::string one_line(std::string_view text);
+
 /// Prints one JSON document on stdout and nothing else.
 void print_json(const nlohmann::ordered_json& document);
 

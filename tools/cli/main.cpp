@@ -18,6 +18,7 @@ void define(CLI::App& root, Globals& globals) {
   root.require_subcommand(1);
   root.set_version_flag("--version", std::string("meshwright ") + version);
   root.add_option("--hardware", globals.hardware, "Folder of *.json overlays of the hardware database")
+      ->check(overlay_folder())
       ->type_name("DIR");
   root.fallthrough(false);
   for (const Command& row : commands()) {
@@ -36,7 +37,7 @@ int run(int argc, char** argv) {
   } catch (const CLI::Success& success) {
     return root.exit(success);
   } catch (const CLI::ParseError& error) {
-    fmt::print(stderr, "meshwright: {}\n", explain_parse_error(root, error));
+    fmt::print(stderr, "meshwright: {}\n", one_line(explain_parse_error(root, error)));
     return exit_bad_input;
   }
   return 0;
@@ -50,10 +51,10 @@ int main(int argc, char** argv) {
   try {
     return cli::run(argc, argv);
   } catch (const Error& error) {
-    fmt::print(stderr, "meshwright: {}\n", error.what());
+    fmt::print(stderr, "meshwright: {}\n", cli::one_line(error.what()));
     return cli::exit_bad_input;
   } catch (const cli::Negative& negative) {
-    if (!negative.text.empty()) fmt::print(stderr, "meshwright: {}\n", negative.text);
+    if (!negative.text.empty()) fmt::print(stderr, "meshwright: {}\n", cli::one_line(negative.text));
     return cli::exit_negative;
   } catch (const std::exception& error) {
     fmt::print(stderr, "meshwright: internal error: {} (please report it with the command line)\n", error.what());

@@ -227,12 +227,13 @@ void show(const Options& o) {
 
 void add_show_options(CLI::App& showing, Options& o) {
   showing.add_option("model", o.model, "Preset, Hugging Face config.json or model file")->required();
-  showing.add_option("--seq-len", o.seq_len, "Show the operators at this many tokens")->check(CLI::Range(1, 100000000));
-  showing.add_option("--micro-batch", o.micro_batch, "Sequences a pass")->check(CLI::Range(1, 1000000));
-  showing.add_option("--tp", o.tp, "Tensor parallel degree")->check(CLI::Range(1, 65536));
-  showing.add_option("--cp", o.cp, "Context parallel degree")->check(CLI::Range(1, 65536));
-  showing.add_option("--ep", o.ep, "Expert parallel degree")->check(CLI::Range(1, 65536));
-  showing.add_option("--etp", o.etp, "Tensor parallel degree inside an expert")->check(CLI::Range(1, 65536));
+  showing.add_option("--seq-len", o.seq_len, "Show the operators at this many tokens")
+      ->check(whole_number(1, 100000000));
+  showing.add_option("--micro-batch", o.micro_batch, "Sequences a pass")->check(whole_number(1, 1000000));
+  showing.add_option("--tp", o.tp, "Tensor parallel degree")->check(whole_number(1, 65536));
+  showing.add_option("--cp", o.cp, "Context parallel degree")->check(whole_number(1, 65536));
+  showing.add_option("--ep", o.ep, "Expert parallel degree")->check(whole_number(1, 65536));
+  showing.add_option("--etp", o.etp, "Tensor parallel degree inside an expert")->check(whole_number(1, 65536));
   showing.add_option("--precision", o.precision, "Recipe: bf16, fp8-ds, fp8-block, mxfp8, nvfp4, ...");
   showing.add_flag("--no-sequence-parallel", o.no_sequence_parallel, "Norms and residuals whole on each tp rank");
   showing.add_flag("--json", o.json, "One JSON document with params_total, params_active and all sizes");

@@ -58,6 +58,17 @@ void print_people(const Job& job, const SearchResult& result, const std::string&
   fmt::print("{}", out);
 }
 
+/// Why nothing fits: memory, or else the rule that refuses most.
+std::string no_layout(const Job& job, const SearchResult& result) {
+  for (const auto& [rule, count] : result.refused) {
+    if (rule == "device memory") return "no layout fits into device memory; more devices or shorter sequences may";
+  }
+  const std::string rule = result.refused.empty() ? "" : result.refused.front().first;
+  return fmt::format("no layout divides {} over {} accelerators with global batch {}{}", job.model.name,
+                     job.accelerators, job.global_batch,
+                     rule.empty() ? "" : fmt::format("; most are refused by: {}", rule));
+}
+
 void run(const Options& options, const Globals& globals) {
   const Job job = make_job(options.job, load_catalog(globals.hardware));
   if (!options.flags.empty()) launcher_flags(job, Layout{}, options.flags);  // a bad dialect is refused before the work
@@ -73,7 +84,7 @@ void run(const Options& options, const Globals& globals) {
   }
   if (result.best.empty()) {
     if (!options.json) fmt::print("{}\n{}", job_text(job), refusals(result));
-    throw Negative{"no layout of this model fits on this cluster; more devices, a smaller batch or sequence may"};
+    throw Negative{no_layout(job, result)};
   }
 }
 
@@ -83,14 +94,16 @@ void add_plan(CLI::App& command, const Globals& globals) {
   auto options = std::make_shared<Options>();
   add_job_options(command, options->job);
   command.add_option("--top", options->search.top, "Layouts to show")
-      ->check(CLI::Range(1, 1000))
+      ->check(whole_number(1, 1000))
       ->capture_default_str();
   command.add_option("--max-micro-batch", options->search.max_micro_batch, "Largest micro-batch tried")
-      ->check(CLI::Range(1, 1024))
+      ->check(whole_number(1, 1024))
       ->capture_default_str();
-  command.add_option("--threads", options->search.threads, "Threads; all cores by default")->check(CLI::Range(1, 1024));
+  command.add_option("--threads", options->search.threads, "Threads; all cores by default")
+      ->check(whole_number(1, 1024));
   command.add_option("--flags", options->flags, "Print launcher flags: megatron, torchtitan, ...")
-      ->type_name("DIALECT");
+      ->type_name("DIALECT")
+      ->check(some_text());
   command.add_flag("--json", options->json, "One JSON document on stdout");
   command.callback([options, &globals] { run(*options, globals); });
 }

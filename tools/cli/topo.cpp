@@ -119,6 +119,11 @@ void run_import(const ImportOptions& options) {
 
 Cluster cluster_of(const ClusterOptions& options, const Globals& globals) {
   Cluster cluster = make_cluster(load_catalog(globals.hardware), options.cluster, options.nodes, options.gpus);
+  constexpr int most = 1 << 17;  // beyond, the graph takes minutes
+  if (cluster.accelerators() > most) {
+    throw Error(options.cluster, fmt::format("found {} accelerators, expected at most {} for a graph of every link",
+                                             cluster.accelerators(), most));
+  }
   if (!options.topology.empty()) cluster.network.topology = options.topology;
   return cluster;
 }
@@ -300,8 +305,8 @@ void run_check(const ClusterOptions& options, const Globals& globals) {
 std::shared_ptr<ClusterOptions> add_cluster_options(CLI::App& app) {
   auto options = std::make_shared<ClusterOptions>();
   app.add_option("CLUSTER", options->cluster, "Reference cluster, node, accelerator or cluster file")->required();
-  app.add_option("--nodes", options->nodes, "Nodes, where CLUSTER is a node")->check(CLI::PositiveNumber);
-  app.add_option("--gpus", options->gpus, "Accelerators to take of it")->check(CLI::PositiveNumber);
+  app.add_option("--nodes", options->nodes, "Nodes, where CLUSTER is a node")->check(whole_number(1, 1 << 24));
+  app.add_option("--gpus", options->gpus, "Accelerators to take of it")->check(whole_number(1, 1 << 24));
   app.add_option("--topology", options->topology, "Another network: fat-tree, rail-only, dual-plane, torus-3d, ...");
   app.add_flag("--json", options->json, "One JSON document on stdout");
   return options;

@@ -29,6 +29,10 @@ struct Job {
 /// "model" and "cluster" are names, paths or objects; "seq_len" and "global_batch" have no default. Without "gpus" and
 /// "nodes" the layout's degrees say how many accelerators are used, without a layout it is the whole cluster.
 Job read_job(const Reader& reader, const Catalog& catalog);
+/// Throws Error(where, ...) where the accelerator has no matrix rate for a number format of the job's precision.
+void check_precision(const Job& job, const std::string& where);
+/// The busiest expert rank over the mean, from 1 to 1000; Error(where, ...) otherwise, and for a dense model.
+double moe_imbalance(const Transformer& model, double value, const std::string& where);
 /// The "layout" of a job: a missing dp is what is left of the accelerators, missing overlaps are the framework's. Each
 /// default that entered is added to `job.assumptions`.
 Layout read_job_layout(const Reader& layout, Job& job);
