@@ -21,10 +21,12 @@ json layout_object(const Layout& l) {
           {"sequence_parallel", l.sequence_parallel},
           {"recompute", name(l.recompute)},
           {"schedule", name(l.schedule)},
+          {"stage_split", name(l.stage_split)},
           {"overlap_grad_reduce", l.overlap_grad_reduce},
           {"overlap_param_gather", l.overlap_param_gather},
           {"tp_comm_overlap", l.tp_comm_overlap},
           {"ep_comm_overlap", l.ep_comm_overlap},
+          {"overlap_p2p", l.overlap_p2p},
           {"offload_optimizer", l.offload_optimizer}};
 }
 

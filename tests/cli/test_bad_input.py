@@ -201,3 +201,16 @@ def test_nothing_fits_says_why(meshwright):
     result = meshwright("plan", "--model", "llama-3.1-8b", *sizes)
     assert result.returncode == 1
     assert "global_batch" in result.stderr, result.stderr
+
+
+@pytest.mark.parametrize(("model", "cluster", "nodes"), [("llama-3.1-70b", "gb200-nvl72", 18), ("mixtral-8x7b", "dgx-h100", 4)])
+def test_what_plan_says_predict_repeats(model, cluster, nodes, meshwright, tmp_path):
+    sizes = {"seq_len": 4096, "global_batch": 256}
+    options = ["--nodes", nodes, "--seq-len", 4096, "--global-batch", 256, "--json"]
+    for planned in json.loads(meshwright("plan", "--model", model, "--cluster", cluster, *options).stdout)["layouts"]:
+        path = job(tmp_path, json.dumps({"model": model, "cluster": cluster, "nodes": nodes, **sizes, "layout": planned["layout"]}))
+        result = meshwright("predict", path, "--json")
+        assert result.returncode == 0, result.stderr
+        predicted = json.loads(result.stdout)
+        assert predicted["step_time_s"] == planned["step_time_s"]
+        assert predicted["peak_memory_bytes"] == planned["peak_memory_bytes"]
