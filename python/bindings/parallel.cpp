@@ -43,7 +43,8 @@ void bind_job(py::module_& module) {
              job.global_batch = global_batch;
              job.precision = precision(recipe, "precision");
              job.framework = framework(stack, "framework");
-             job.moe_imbalance = moe_imbalance;
+             job.moe_imbalance = meshwright::moe_imbalance(model, moe_imbalance, "moe_imbalance");
+             check_precision(job, "precision");
              job.assumptions = cluster.assumptions;
              if (seq_len < 1) throw Error("seq_len", "found " + std::to_string(seq_len) + ", expected at least 1");
              if (global_batch < 1)
@@ -52,8 +53,6 @@ void bind_job(py::module_& module) {
                throw Error("accelerators", "found " + std::to_string(accelerators) + ", the cluster has " +
                                                std::to_string(cluster.accelerators()));
              }
-             if (moe_imbalance < 1)
-               throw Error("moe_imbalance", "expected at least 1 (busiest expert rank over the mean)");
              return job;
            }),
            py::kw_only(), py::arg("model"), py::arg("cluster"), py::arg("seq_len"), py::arg("global_batch"),

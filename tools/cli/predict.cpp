@@ -41,8 +41,8 @@ void print_people(const Job& job, const Prediction& p, bool explained) {
 
 void run(const Options& options, const Globals& globals) {
   const Reader file = Reader::file(options.job);
-  const Job job = read_job(file, load_catalog(globals.hardware));
-  const Layout layout = read_layout(file.at("layout"));
+  Job job = read_job(file, load_catalog(globals.hardware));
+  const Layout layout = read_job_layout(file.at("layout"), job);
   const auto refused = violation(job, layout);
   if (refused && refused->rule != "device memory") file.at("layout").fail("cannot run: " + refused->text());
   const Prediction prediction = predict(job, layout);
