@@ -166,7 +166,7 @@ void add_runs(CLI::App& command, const Globals& globals) {
   runs->add_option("records", options->records, "Training runs (.jsonl, .gz)")->required();
   runs->add_option("--output", options->output, "Folder or .json file for the overlay");
   runs->add_flag("--from-benchmarks", options->from_benchmarks,
-                 "Start from benchmarks alone, not from the shipped fit to published runs");
+                 "Start from benchmarks and first estimates, not the shipped fit");
   runs->add_flag("--json", options->json, "The overlay as one JSON document");
   runs->callback([options, &globals] { calibrate_runs(*options, globals); });
 }

@@ -62,7 +62,10 @@ std::string placement_text(const Job& job, const Layout& l) {
   return text.empty() ? "one device" : text;
 }
 
-std::string row(const char* label, const std::string& value) { return fmt::format("  {:<13}{}\n", label, value); }
+std::string row(const char* label, const std::string& value) {
+  constexpr std::size_t indent = 15;
+  return fmt::format("  {:<13}{}", label, wrap(value, indent).substr(indent));
+}
 
 std::string listed(const std::string& title, const std::vector<std::string>& entries) {
   if (entries.empty()) return "";
@@ -108,8 +111,7 @@ std::string summary_text(const Job& job, const Prediction& p) {
   out += row("MFU", fmt::format("{} ({} per GPU, model FLOPs; HFU {})", format_percent(p.mfu),
                                 format(FlopsPerSecond::base(flops)), format_percent(p.hfu)));
   out += row("memory", fit_text(job, p) + fmt::format(" (worst stage {})", p.memory.stage));
-  std::string placement = wrap(placement_text(job, p.layout), 15);
-  return out + "  placement    " + placement.substr(15);
+  return out + row("placement", placement_text(job, p.layout));
 }
 
 std::string waterfall_text(const Prediction& p) {
