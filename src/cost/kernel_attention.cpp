@@ -49,7 +49,7 @@ Seconds fused(const AttentionShape& s, const Accelerator& device, const Attentio
 }
 
 /// Heads whose dimension is no multiple of 8 miss the tensor-core kernels in a batched GEMM; measured over training
-/// steps with heads of 80, 88, 92 and 100 on A100.
+/// steps on A100.
 constexpr double misaligned_slowdown = 9.6;
 
 Seconds unfused(const AttentionShape& s, const Accelerator& device, DType dtype, bool backward) {
