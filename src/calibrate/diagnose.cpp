@@ -165,6 +165,20 @@ void add_latency_floor(const Diagnosis& d, std::vector<LikelyCause>& found) {
        "PCIe ordering (relaxed ordering), IOMMU"});
 }
 
+/// Where nothing else explains it: bandwidth so far below the prediction that the fast path cannot be in use at all.
+void add_far_below(const Observation& o, const Diagnosis& d, std::vector<LikelyCause>& found) {
+  if (!found.empty() || d.plateau <= 0 || d.plateau > 0.15) return;
+  const int ranks = o.ranks > 0 ? o.ranks : o.cluster.accelerators();
+  const std::string reach = fmt::format("{:.0f} % of the prediction is less than ", 100 * d.plateau);
+  if (ranks > o.cluster.node.scale_up_domain && o.cluster.node.nics > 0) {
+    found.push_back({"tcp_sockets", reach + "any RDMA path reaches: TCP sockets, or copies through host memory",
+                     "NCCL_DEBUG=INFO: expect NET/IB or the plug-in, with GDRDMA; then ib_write_bw on every NIC"});
+  } else {
+    found.push_back({"p2p_off", reach + "the scale-up links reach: peer access is off, or traffic crosses the host",
+                     "NCCL_DEBUG=INFO: expect 'via P2P'; nvidia-smi topo -m; NCCL_P2P_DISABLE, NCCL_P2P_LEVEL"});
+  }
+}
+
 std::string summary(const Diagnosis& d) {
   if (d.healthy) return "as predicted: within a quarter at the largest size, and no sign of trouble";
   const std::string where =
@@ -195,6 +209,7 @@ Diagnosis diagnose(const Observation& observation) {
     }
   }
   add_latency_floor(d, d.findings);
+  add_far_below(o, d, d.findings);
   d.healthy = d.findings.empty() && d.shortfall_from.value() <= 0;
   d.summary = summary(d);
   return d;

@@ -37,6 +37,17 @@ TEST(Diagnose, AHealthyRunIsHealthy) {
   EXPECT_EQ(d.shortfall_from.value(), 0);
 }
 
+// 10.6 GB/s of bus bandwidth on two DGX H100: no single cause predicts it, but no RDMA path is that slow.
+TEST(Diagnose, FarBelowEverythingIsNotTheFastPath) {
+  Observation o;
+  o.cluster = machine("dgx-h100", 2);
+  o.rows = {{.bytes = 1_MiB, .time = 210_us}, {.bytes = 32_MiB, .time = 6100_us}, {.bytes = 1_GiB, .time = 190_ms}};
+  ASSERT_FALSE(diagnose(o).findings.empty());
+  EXPECT_EQ(diagnose(o).findings.at(0).cause, "tcp_sockets");
+  o.cluster = machine("dgx-h100", 1);
+  EXPECT_EQ(diagnose(o).findings.at(0).cause, "p2p_off");
+}
+
 TEST(Diagnose, NamesOneThingThatWasMadeWrong) {
   const Cluster healthy = machine("dgx-a100", 4);
   Cluster one_nic = healthy, tcp = healthy, half = healthy;
