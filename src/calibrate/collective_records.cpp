@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "calibrate/media_parameters.hpp"
+#include "calibrate/quantile.hpp"
 #include "calibrate/record_hardware.hpp"
 #include "meshwright/collectives/nccl_policy.hpp"
 
@@ -47,13 +48,6 @@ int rank_count(const Reader& record) {
   if (record.has("ranks")) return record.at("ranks").integer(1);
   const Reader hardware = record.at("hardware");
   return hardware.integer_or("nodes", 1, 1) * hardware.integer_or("gpus_per_node", 1, 1);
-}
-
-double quantile(std::vector<double>& values, double q) {
-  if (values.empty()) return 0;
-  const auto at = values.begin() + std::lround(q * static_cast<double>(values.size() - 1));
-  std::nth_element(values.begin(), at, values.end());
-  return *at;
 }
 
 }  // namespace
@@ -143,7 +137,7 @@ ErrorSummary summarise(const std::vector<CollectiveCheck>& checks, Bytes least, 
       if (row.bytes >= least && row.bytes <= most) errors.push_back(std::abs(row.error()));
     }
   }
-  return {errors.size(), quantile(errors, 0.5), quantile(errors, 0.9)};
+  return {errors.size(), nearest_quantile(errors, 0.5), nearest_quantile(errors, 0.9)};
 }
 
 }  // namespace meshwright

@@ -5,18 +5,12 @@
 #include <cmath>
 #include <numeric>
 
+#include "calibrate/quantile.hpp"
 #include "meshwright/calibrate/kernel_points.hpp"
 #include "meshwright/core/error.hpp"
 
 namespace meshwright {
 namespace {
-
-double quantile(std::vector<double> values, double share) {
-  if (values.empty()) return 0;
-  const auto place = std::lround(share * static_cast<double>(values.size() - 1));
-  std::nth_element(values.begin(), values.begin() + place, values.end());
-  return values[static_cast<std::size_t>(place)];
-}
 
 bool is_large(const GemmPoint& p) { return std::min({p.m, p.n, p.k}) >= 1024; }
 bool is_large(const AttentionPoint& p) { return p.shape.seq_q >= 4096; }
@@ -54,12 +48,12 @@ void summarise(KernelErrors& group, const std::vector<bool>& large) {
     ape.push_back(std::abs(group.errors[i]));
     if (large[i]) large_ape.push_back(ape.back());
   }
-  group.median_ape = quantile(ape, 0.5);
-  group.p90_ape = quantile(ape, 0.9);
+  group.median_ape = nearest_quantile(ape, 0.5);
+  group.p90_ape = nearest_quantile(ape, 0.9);
   group.mean_ape = std::accumulate(ape.begin(), ape.end(), 0.0) / static_cast<double>(ape.size());
-  group.bias = quantile(group.errors, 0.5);
+  group.bias = nearest_quantile(group.errors, 0.5);
   group.large_count = static_cast<long>(large_ape.size());
-  group.large_median_ape = quantile(large_ape, 0.5);
+  group.large_median_ape = nearest_quantile(large_ape, 0.5);
 }
 
 std::vector<double> relative_errors(const GemmGroup& group, const Accelerator& device) {

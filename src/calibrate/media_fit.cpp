@@ -8,6 +8,7 @@
 #include <map>
 
 #include "calibrate/media_parameters.hpp"
+#include "calibrate/quantile.hpp"
 #include "meshwright/core/error.hpp"
 
 namespace meshwright {
@@ -199,12 +200,6 @@ Eigen::VectorXd all_residuals(Problem& problem) {
   return r;
 }
 
-double quantile(std::vector<double> values, double q) {
-  if (values.empty()) return 0;
-  std::ranges::sort(values);
-  return values[static_cast<std::size_t>(std::lround(q * static_cast<double>(values.size() - 1)))];
-}
-
 std::vector<MediumResidual> by_medium(const Problem& problem, const Eigen::VectorXd& r) {
   std::vector<MediumResidual> out;
   for (std::size_t m = 0; m < problem.media.size(); ++m) {
@@ -219,8 +214,8 @@ std::vector<MediumResidual> by_medium(const Problem& problem, const Eigen::Vecto
       }
     }
     row.rows = errors.size();
-    row.median = quantile(errors, 0.5);
-    row.p90 = quantile(errors, 0.9);
+    row.median = nearest_quantile(errors, 0.5);
+    row.p90 = nearest_quantile(errors, 0.9);
     if (row.tables > 0) out.push_back(row);
   }
   return out;
@@ -229,7 +224,7 @@ std::vector<MediumResidual> by_medium(const Problem& problem, const Eigen::Vecto
 double median_error(const Eigen::VectorXd& r) {
   std::vector<double> errors;
   for (const double x : r) errors.push_back(std::abs(std::exp(x) - 1));
-  return quantile(errors, 0.5);
+  return nearest_quantile(errors, 0.5);
 }
 
 }  // namespace
