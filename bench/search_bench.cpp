@@ -25,31 +25,21 @@ void count(benchmark::State& state, std::uint64_t evaluated, std::uint64_t consi
   state.counters["considered/s"] = benchmark::Counter(static_cast<double>(considered), benchmark::Counter::kIsRate);
 }
 
-/// Llama-3.1-405B on 16,384 H100: the whole search.
-void search_llama_405b(benchmark::State& state) {
-  const Job llama = job("llama-3.1-405b", "dgx-h100", 2048, 8192, 2048);
+/// The whole search of a job, tables included.
+void search_job(benchmark::State& state, const Job& searched) {
   std::uint64_t evaluated = 0, considered = 0;
   for (auto _ : state) {
-    const SearchResult result = search(llama, {.top = 5, .threads = 1});
+    const SearchResult result = search(searched, {.top = 5, .threads = 1});
     evaluated += result.evaluated;
     considered += result.considered;
   }
   count(state, evaluated, considered);
 }
-BENCHMARK(search_llama_405b)->Unit(benchmark::kMillisecond);
-
-/// DeepSeek-V3 on 2,048 H800: expert parallelism makes the space an order larger.
-void search_deepseek_v3(benchmark::State& state) {
-  const Job deepseek = job("deepseek-v3", "dgx-h800", 256, 4096, 15360);
-  std::uint64_t evaluated = 0, considered = 0;
-  for (auto _ : state) {
-    const SearchResult result = search(deepseek, {.top = 5, .threads = 1});
-    evaluated += result.evaluated;
-    considered += result.considered;
-  }
-  count(state, evaluated, considered);
-}
-BENCHMARK(search_deepseek_v3)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(search_job, llama_405b, job("llama-3.1-405b", "dgx-h100", 2048, 8192, 2048))
+    ->Unit(benchmark::kMillisecond);
+// Expert parallelism makes the space an order larger.
+BENCHMARK_CAPTURE(search_job, deepseek_v3, job("deepseek-v3", "dgx-h800", 256, 4096, 15360))
+    ->Unit(benchmark::kMillisecond);
 
 /// Phase 1 alone: step_time() with all ten terms over layouts of the Llama-3.1-405B space, tables filled before.
 void step_time_llama_405b(benchmark::State& state) {
