@@ -6,7 +6,7 @@
 #include "meshwright/collectives/nccl_policy.hpp"
 #include "meshwright/collectives/verify.hpp"
 
-namespace meshwright {
+namespace meshwright::tests {
 namespace {
 
 /// Goal: over 10 million flat closed forms a second.
@@ -55,4 +55,4 @@ void symbolic_play(benchmark::State& state) {
 BENCHMARK(symbolic_play)->Unit(benchmark::kMillisecond);
 
 }  // namespace
-}  // namespace meshwright
+}  // namespace meshwright::tests

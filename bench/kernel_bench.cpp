@@ -7,6 +7,7 @@
 namespace {
 
 using namespace meshwright;
+using namespace meshwright::everything;
 
 void gemm(benchmark::State& state) {
   const Accelerator& device = builtin_catalog().accelerator("H100-SXM5-80GB");

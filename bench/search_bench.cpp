@@ -5,7 +5,7 @@
 #include "meshwright/parallel/step.hpp"
 #include "meshwright/search/search.hpp"
 
-namespace meshwright {
+namespace meshwright::tests {
 namespace {
 
 Job job(const char* model, const char* cluster, int nodes, int seq_len, int global_batch) {
@@ -29,7 +29,7 @@ void count(benchmark::State& state, std::uint64_t evaluated, std::uint64_t consi
 void search_job(benchmark::State& state, const Job& searched) {
   std::uint64_t evaluated = 0, considered = 0;
   for (auto _ : state) {
-    const SearchResult result = search(searched, {.top = 5, .threads = 1});
+    const SearchResult result = search::search(searched, {.top = 5, .threads = 1});
     evaluated += result.evaluated;
     considered += result.considered;
   }
@@ -70,4 +70,4 @@ void step_time_llama_405b(benchmark::State& state) {
 BENCHMARK(step_time_llama_405b);
 
 }  // namespace
-}  // namespace meshwright
+}  // namespace meshwright::tests

@@ -9,6 +9,7 @@
 namespace {
 
 using namespace meshwright;
+using namespace meshwright::everything;
 using namespace meshwright::literals;
 
 Cluster hgx(int nodes) {

@@ -43,7 +43,7 @@ void bind_job(py::module_& module) {
              job.global_batch = global_batch;
              job.precision = precision(recipe, "precision");
              job.framework = framework(stack, "framework");
-             job.moe_imbalance = meshwright::moe_imbalance(model, moe_imbalance, "moe_imbalance");
+             job.moe_imbalance = parallel::moe_imbalance(model, moe_imbalance, "moe_imbalance");
              check_precision(job, "precision");
              job.assumptions = cluster.assumptions;
              if (seq_len < 1) throw Error("seq_len", "found " + std::to_string(seq_len) + ", expected at least 1");

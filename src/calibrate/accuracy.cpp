@@ -7,7 +7,7 @@
 #include "core/embedded.hpp"
 #include "meshwright/calibrate/validate_runs.hpp"
 
-namespace meshwright {
+namespace meshwright::calibrate {
 namespace {
 
 std::string figures_row(const std::string& name, const ErrorFigures& f) {
@@ -105,4 +105,4 @@ std::string accuracy_markdown(std::span<const RunCheck> checks) {
   return out + "\n## Furthest off, tier A\n\n" + outliers(checks, 25);
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::calibrate

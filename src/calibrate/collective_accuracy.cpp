@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <map>
 
-namespace meshwright {
+namespace meshwright::calibrate {
 namespace {
 
 using namespace literals;
@@ -100,4 +100,4 @@ std::string collective_accuracy(const std::vector<CollectiveCheck>& checks) {
   return text;
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::calibrate

@@ -10,7 +10,7 @@
 #include "calibrate/record_hardware.hpp"
 #include "meshwright/collectives/nccl_policy.hpp"
 
-namespace meshwright {
+namespace meshwright::calibrate {
 namespace {
 
 bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
@@ -140,4 +140,4 @@ ErrorSummary summarise(const std::vector<CollectiveCheck>& checks, Bytes least, 
   return {errors.size(), nearest_quantile(errors, 0.5), nearest_quantile(errors, 0.9)};
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::calibrate

@@ -10,7 +10,7 @@
 #include "meshwright/core/error.hpp"
 #include "meshwright/core/reader.hpp"
 
-namespace meshwright {
+namespace meshwright::calibrate {
 
 CsvTable::CsvTable(const std::filesystem::path& path) : path_(path.string()), content_(read_file(path)) {
   if (content_.empty()) throw Error(path_, "empty; expected a header line with column names");
@@ -66,4 +66,4 @@ double CsvTable::number(std::size_t column, double least) const {
 
 std::string CsvTable::where() const { return fmt::format("{}:{}", path_, line_); }
 
-}  // namespace meshwright
+}  // namespace meshwright::calibrate

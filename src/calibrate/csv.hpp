@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace meshwright {
+namespace meshwright::calibrate {
 
 class CsvTable {
  public:
@@ -32,4 +32,4 @@ class CsvTable {
   std::vector<std::string_view> header_, fields_;
 };
 
-}  // namespace meshwright
+}  // namespace meshwright::calibrate

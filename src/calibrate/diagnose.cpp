@@ -9,7 +9,7 @@
 #include "calibrate/diagnose_signs.hpp"
 #include "meshwright/core/units.hpp"
 
-namespace meshwright {
+namespace meshwright::calibrate {
 namespace {
 
 using namespace literals;
@@ -215,4 +215,4 @@ Diagnosis diagnose(const Observation& observation) {
   return d;
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::calibrate

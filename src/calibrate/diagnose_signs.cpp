@@ -8,7 +8,7 @@
 
 #include "meshwright/core/units.hpp"
 
-namespace meshwright {
+namespace meshwright::calibrate {
 namespace {
 
 std::string lower(std::string_view text) {
@@ -149,4 +149,4 @@ std::vector<LikelyCause> direct_signs(const Observation& o, double reached) {
   return found;
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::calibrate

@@ -7,7 +7,7 @@
 
 #include "meshwright/calibrate/kernel_fit.hpp"
 
-namespace meshwright {
+namespace meshwright::calibrate {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -75,4 +75,4 @@ std::string efficiency_overlay(const std::vector<GemmFit>& gemm, const std::vect
   return overlay.dump(2) + "\n";
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::calibrate

@@ -10,7 +10,7 @@
 #include "calibrate/run_points.hpp"
 #include "meshwright/parallel/step.hpp"
 
-namespace meshwright {
+namespace meshwright::calibrate {
 namespace {
 
 constexpr double parameter_step = 0.02;    ///< of a log parameter, for differences
@@ -177,4 +177,4 @@ RunFit fit_runs(std::span<const RunRecord> runs, bool cross_validate) {
   return fit;
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::calibrate

@@ -9,7 +9,7 @@
 #include "meshwright/calibrate/kernel_points.hpp"
 #include "meshwright/core/error.hpp"
 
-namespace meshwright {
+namespace meshwright::calibrate {
 namespace {
 
 bool is_large(const GemmPoint& p) { return std::min({p.m, p.n, p.k}) >= 1024; }
@@ -110,4 +110,4 @@ KernelCheck check_attention_points(const std::filesystem::path& path, const Cata
   return check;
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::calibrate

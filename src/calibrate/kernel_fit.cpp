@@ -10,7 +10,7 @@
 
 #include "meshwright/core/error.hpp"
 
-namespace meshwright {
+namespace meshwright::calibrate {
 namespace {
 
 constexpr std::array gemm_parameters = {
@@ -159,4 +159,4 @@ std::vector<AttentionFit> fit_attention(const std::vector<AttentionGroup>& group
   return fits;
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::calibrate

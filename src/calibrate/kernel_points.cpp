@@ -10,7 +10,7 @@
 #include "calibrate/csv.hpp"
 #include "meshwright/core/error.hpp"
 
-namespace meshwright {
+namespace meshwright::calibrate {
 namespace {
 
 struct Spelling {
@@ -159,4 +159,4 @@ const GemmEfficiency& efficiency_of(const Accelerator& device, std::string_view 
   return block ? device.efficiency.gemm_fp8_block : device.efficiency.of(gemm_of({}, format).dtype);
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::calibrate

@@ -11,7 +11,7 @@
 #include "calibrate/quantile.hpp"
 #include "meshwright/core/error.hpp"
 
-namespace meshwright {
+namespace meshwright::calibrate {
 namespace {
 
 /// A table bound to the media that it uses, by index.
@@ -258,4 +258,4 @@ MediaFit fit_media(const std::vector<CollectiveTable>& tables, const std::vector
   return fit;
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::calibrate

@@ -2,7 +2,7 @@
 
 #include <array>
 
-namespace meshwright {
+namespace meshwright::calibrate {
 namespace {
 
 double value_of(Seconds q) { return q.value(); }
@@ -92,4 +92,4 @@ bool on_host_link(const Level& level) {
   return level.kind == LevelKind::scale_up && (level.link.starts_with("pcie") || level.link.starts_with("socket"));
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::calibrate

@@ -5,7 +5,7 @@
 #include "meshwright/hardware/medium.hpp"
 #include "meshwright/topology/place.hpp"
 
-namespace meshwright {
+namespace meshwright::calibrate {
 
 struct FreeParameter {
   int medium = 0;       ///< index
@@ -21,4 +21,4 @@ std::vector<FreeParameter> free_parameters(const std::vector<Medium>& media, int
 /// True for a level inside a node that runs over PCIe and sockets.
 bool on_host_link(const Level& level);
 
-}  // namespace meshwright
+}  // namespace meshwright::calibrate

@@ -9,7 +9,7 @@
 
 #include "calibrate/record_hardware.hpp"
 
-namespace meshwright {
+namespace meshwright::calibrate {
 namespace {
 
 std::vector<std::string> words_of(const std::string& line) {
@@ -154,4 +154,4 @@ std::optional<Cluster> cluster_of_log(const NcclTestsLog& log, const Catalog& ca
   return cluster_from_parts(catalog, *accelerator, log.ranks, log.ranks / log.nodes, 0, 0, {}, "", log.file);
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::calibrate

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
-namespace meshwright {
+namespace meshwright::calibrate {
 namespace {
 
 std::string lower(std::string_view text) {
@@ -188,4 +188,4 @@ CollectiveOptions record_options(const Reader& record) {
   return options;
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::calibrate

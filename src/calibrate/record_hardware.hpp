@@ -7,7 +7,7 @@
 #include "meshwright/core/reader.hpp"
 #include "meshwright/hardware/catalog.hpp"
 
-namespace meshwright {
+namespace meshwright::calibrate {
 
 /// Name in the catalogue of an accelerator as people write it ("NVIDIA H100 80GB HBM3", "A100 PCIe"), or nothing.
 std::optional<std::string> find_accelerator(const Catalog& catalog, std::string_view as_written);
@@ -18,4 +18,4 @@ Cluster record_cluster(const Reader& record, const Catalog& catalog, const std::
 /// What "algo", "proto" and the environment forced.
 CollectiveOptions record_options(const Reader& record);
 
-}  // namespace meshwright
+}  // namespace meshwright::calibrate

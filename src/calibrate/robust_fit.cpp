@@ -6,7 +6,7 @@
 
 #include "meshwright/calibrate/kernel_fit.hpp"
 
-namespace meshwright {
+namespace meshwright::calibrate {
 namespace {
 
 constexpr double scale = 0.07;       // residuals far beyond it hardly count
@@ -98,4 +98,4 @@ std::vector<double> robust_fit(std::span<const FitParameter> parameters,
   return search.values;
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::calibrate

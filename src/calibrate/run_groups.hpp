@@ -2,10 +2,10 @@
 // What validation and fits of training runs share.
 #include "meshwright/calibrate/validate_runs.hpp"
 
-namespace meshwright {
+namespace meshwright::calibrate {
 
 /// Equal for runs of one stack, device, model, sequence, batch, precision and layout.
 std::string configuration_of(const RunRecord& run);
 RunCheck check_run(const RunRecord& run);
 
-}  // namespace meshwright
+}  // namespace meshwright::calibrate

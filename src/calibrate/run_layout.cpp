@@ -5,7 +5,7 @@
 
 #include "meshwright/parallel/constraints.hpp"
 
-namespace meshwright {
+namespace meshwright::calibrate {
 namespace {
 
 /// What a stack does where a record does not say. A null is resolved by this row and by nothing else.
@@ -145,4 +145,4 @@ void resolve_layout(const Reader& record, RunRecord& run) {
   l.stage_split = usual_stage_split(run.job.model.layers, run.job.framework, l.pp, l.vp);
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::calibrate

@@ -4,7 +4,7 @@
 
 #include "meshwright/calibrate/run_records.hpp"
 
-namespace meshwright {
+namespace meshwright::calibrate {
 
 /// The profile that a record's stack and date stand for.
 Framework framework_of_record(const std::string& framework, const std::string& date, const std::string& where,
@@ -15,4 +15,4 @@ void resolve_layout(const Reader& record, RunRecord& run);
 /// The record's model object; nothing where its shape was not published.
 std::optional<Transformer> model_of_record(const Reader& model, std::string& why_not);
 
-}  // namespace meshwright
+}  // namespace meshwright::calibrate

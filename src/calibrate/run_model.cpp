@@ -1,7 +1,7 @@
 // The model of a training record: sizes of one layer as SCHEMA says, the rest by what its fields imply.
 #include "calibrate/run_layout.hpp"
 
-namespace meshwright {
+namespace meshwright::calibrate {
 namespace {
 
 void read_latent(const Reader& model, Transformer& t) {
@@ -70,4 +70,4 @@ std::optional<Transformer> model_of_record(const Reader& model, std::string& why
   return t;
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::calibrate

@@ -5,7 +5,7 @@
 
 #include "meshwright/hardware/platform.hpp"
 
-namespace meshwright {
+namespace meshwright::calibrate {
 namespace {
 
 std::string device(const Job& j) { return "device " + j.cluster.accelerator.name; }
@@ -154,4 +154,4 @@ const RunField& run_field(std::string_view field) {
   return *std::find_if(rows.begin(), rows.end(), [&](const RunField& r) { return r.field == field; });
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::calibrate

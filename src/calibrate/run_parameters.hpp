@@ -7,7 +7,7 @@
 
 #include "meshwright/calibrate/fit_runs.hpp"
 
-namespace meshwright {
+namespace meshwright::calibrate {
 
 constexpr double no_limit = std::numeric_limits<double>::infinity();
 
@@ -29,4 +29,4 @@ std::span<const RunField> run_fields();
 /// The row of that name.
 const RunField& run_field(std::string_view field);
 
-}  // namespace meshwright
+}  // namespace meshwright::calibrate

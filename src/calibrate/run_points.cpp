@@ -7,7 +7,7 @@
 #include "calibrate/run_groups.hpp"
 #include "calibrate/run_parameters.hpp"
 
-namespace meshwright {
+namespace meshwright::calibrate {
 namespace {
 
 constexpr double group_cap = 80;           ///< configurations of one stack and device that count fully
@@ -94,4 +94,4 @@ void keep_parameters(std::vector<RunParameter>& parameters, std::span<RunPoint> 
   parameters = std::move(kept);
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::calibrate

@@ -6,7 +6,7 @@
 
 #include "meshwright/calibrate/fit_runs.hpp"
 
-namespace meshwright {
+namespace meshwright::calibrate {
 
 /// One configuration: the mean of its runs.
 struct RunPoint {
@@ -25,4 +25,4 @@ std::vector<RunParameter> parameters_of(std::span<RunPoint> points);
 void keep_parameters(std::vector<RunParameter>& parameters, std::span<RunPoint> points,
                      bool (*keep)(const RunParameter&));
 
-}  // namespace meshwright
+}  // namespace meshwright::calibrate

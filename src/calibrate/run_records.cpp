@@ -5,7 +5,7 @@
 #include "calibrate/run_layout.hpp"
 #include "core/embedded.hpp"
 
-namespace meshwright {
+namespace meshwright::calibrate {
 namespace {
 
 /// FLOPs convention of a source's own TFLOP/s or MFU.
@@ -143,4 +143,4 @@ RunRecord read_run_record(const Reader& record, const Catalog& catalog) {
   return run;
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::calibrate

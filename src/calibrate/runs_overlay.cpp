@@ -8,7 +8,7 @@
 
 #include "meshwright/calibrate/fit_runs.hpp"
 
-namespace meshwright {
+namespace meshwright::calibrate {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -128,4 +128,4 @@ std::string overlay_json(const RunFit& fit, const Catalog& catalog, const std::s
   return document.dump(1) + "\n";
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::calibrate

@@ -9,7 +9,7 @@
 
 #include "calibrate/run_groups.hpp"
 
-namespace meshwright {
+namespace meshwright::calibrate {
 
 std::string configuration_of(const RunRecord& run) {
   return fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}", run.framework, run.accelerator, run.job.model.name,
@@ -143,4 +143,4 @@ std::map<std::string, ErrorFigures> figures_by_group(std::span<const RunCheck> c
   return figures;
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::calibrate

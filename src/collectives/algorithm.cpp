@@ -8,7 +8,7 @@
 #include "meshwright/core/error.hpp"
 #include "rows.hpp"
 
-namespace meshwright {
+namespace meshwright::collectives {
 namespace {
 
 std::vector<Algorithm> gather_rows() {
@@ -108,4 +108,4 @@ std::string algorithms_markdown() {
   return text;
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::collectives

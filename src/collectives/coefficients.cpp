@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <utility>
 
-namespace meshwright {
+namespace meshwright::collectives {
 namespace {
 
 /// What one round puts on ports and ranks, in chunks.
@@ -94,4 +94,4 @@ LevelCoefficients read_coefficients(const Schedule& schedule) {
   return result;
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::collectives

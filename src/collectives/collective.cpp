@@ -5,7 +5,7 @@
 
 #include "meshwright/core/error.hpp"
 
-namespace meshwright {
+namespace meshwright::collectives {
 namespace {
 
 std::string letters(std::string_view text) {
@@ -46,4 +46,4 @@ Ratio busbw_factor(Collective collective, int ranks) {
   return 1;
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::collectives

@@ -7,7 +7,7 @@
 #include "collectives/estimate_algorithms.hpp"
 #include "meshwright/core/error.hpp"
 
-namespace meshwright {
+namespace meshwright::collectives {
 namespace {
 
 constexpr std::array<std::string_view, 7> algorithm_names = {"ring",    "tree",     "nvls",  "nvls_tree",
@@ -142,4 +142,4 @@ std::vector<CollectiveEstimate> candidates(Collective collective, Bytes bytes, c
   return told_all;
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::collectives

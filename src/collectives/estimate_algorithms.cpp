@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace meshwright {
+namespace meshwright::collectives {
 namespace {
 
 /// Accumulates the slowest rung and the rung with most latency.
@@ -178,4 +178,4 @@ std::optional<Cost> direct_cost(const Question& q) {
   return tally.result();
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::collectives

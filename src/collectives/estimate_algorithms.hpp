@@ -6,7 +6,7 @@
 #include "collectives/ladder.hpp"
 #include "meshwright/collectives/collective.hpp"
 
-namespace meshwright {
+namespace meshwright::collectives {
 
 /// Seconds. time = latency + the slowest rung's wire + fill.
 struct Cost {
@@ -36,4 +36,4 @@ std::optional<Cost> direct_cost(const Question& q);
 /// are each root of one tree and leaf of the other and send 1; with three the busiest sends 1.5, with more 2.
 double tree_traffic(double domains);
 
-}  // namespace meshwright
+}  // namespace meshwright::collectives

@@ -9,7 +9,7 @@
 #include "meshwright/collectives/message_program.hpp"
 #include "meshwright/core/error.hpp"
 
-namespace meshwright {
+namespace meshwright::collectives {
 namespace {
 
 Seconds time_of(const Coefficients& c, const AlphaBeta& link, Bytes n) {
@@ -198,4 +198,4 @@ std::optional<FlowEvaluation> flow_evaluation(const Schedule& schedule, Bytes n,
   return result;
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::collectives

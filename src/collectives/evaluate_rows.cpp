@@ -3,7 +3,7 @@
 
 #include "meshwright/collectives/evaluate.hpp"
 
-namespace meshwright {
+namespace meshwright::collectives {
 namespace {
 
 /// The question and what all rows share.
@@ -218,4 +218,4 @@ std::vector<CollectiveEvaluation> evaluate(CostModel model, Collective collectiv
   return results;
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::collectives

@@ -6,7 +6,7 @@
 
 #include "meshwright/cost/fair_share.hpp"
 
-namespace meshwright {
+namespace meshwright::collectives {
 namespace {
 
 constexpr int most_solves = 64;
@@ -100,4 +100,4 @@ Seconds flow_time(const Fabric& fabric, std::span<const Flow> flows, const Route
   return solve_flows(fabric, flows, options).time;
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::collectives

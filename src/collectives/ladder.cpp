@@ -2,7 +2,7 @@
 
 #include "meshwright/core/error.hpp"
 
-namespace meshwright {
+namespace meshwright::collectives {
 namespace {
 
 const Medium& medium_of(const Level& level, const Platform& platform) {
@@ -38,4 +38,4 @@ Ladder make_ladder(const GroupPlace& place, const Platform& platform) {
   return ladder;
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::collectives

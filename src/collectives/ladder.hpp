@@ -7,7 +7,7 @@
 #include "meshwright/hardware/platform.hpp"
 #include "meshwright/topology/place.hpp"
 
-namespace meshwright {
+namespace meshwright::collectives {
 
 struct Rung {
   const Medium* medium = nullptr;
@@ -44,4 +44,4 @@ struct Ladder {
 /// Levels beyond eight are refused by Error; real fabrics have at most five.
 Ladder make_ladder(const GroupPlace& place, const Platform& platform);
 
-}  // namespace meshwright
+}  // namespace meshwright::collectives

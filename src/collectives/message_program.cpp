@@ -4,7 +4,7 @@
 #include <map>
 #include <utility>
 
-namespace meshwright {
+namespace meshwright::collectives {
 namespace {
 
 /// Which receives of one rank brought each chunk, so far.
@@ -92,4 +92,4 @@ MessageProgram message_program(const Schedule& schedule, std::uint64_t bytes, Se
   return writer.take();
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::collectives

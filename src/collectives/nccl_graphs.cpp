@@ -6,7 +6,7 @@
 #include "meshwright/collectives/nccl_policy.hpp"
 #include "meshwright/hardware/catalog.hpp"
 
-namespace meshwright {
+namespace meshwright::collectives {
 namespace {
 
 // Speeds that the search tries [GB/s], for one domain and for several.
@@ -263,4 +263,4 @@ std::optional<NcclGraphs> nccl_graphs_of_system(std::string_view system, int dom
   return graphs;
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::collectives

@@ -8,7 +8,7 @@
 #include "meshwright/collectives/nccl_policy.hpp"
 #include "meshwright/core/error.hpp"
 
-namespace meshwright {
+namespace meshwright::collectives {
 namespace {
 
 std::string lower(std::string_view text) {
@@ -141,4 +141,4 @@ std::optional<NcclChoiceCheck> check_nccl_choice(const Reader& record, std::span
   return check;
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::collectives

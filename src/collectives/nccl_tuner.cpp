@@ -4,7 +4,7 @@
 
 #include "meshwright/collectives/nccl_policy.hpp"
 
-namespace meshwright {
+namespace meshwright::collectives {
 namespace {
 
 using Three = std::array<double, 3>;  // by protocol (LL, LL128, Simple), or by 1, 2 and more domains
@@ -291,4 +291,4 @@ std::optional<NcclChoice> nccl_choice(const NcclGraphs& graphs, Collective colle
   return choice;
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::collectives

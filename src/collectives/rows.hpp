@@ -4,7 +4,7 @@
 
 #include "meshwright/collectives/algorithm.hpp"
 
-namespace meshwright::rows {
+namespace meshwright::collectives::rows {
 
 std::span<const Algorithm> ring();
 std::span<const Algorithm> recursive();
@@ -42,4 +42,4 @@ constexpr Ratio most_of(int p) { return {p - 1, p}; }  ///< (p-1)/p
 Schedule ring_all_gather(const Shape& shape);
 Schedule recursive_doubling_all_gather(const Shape& shape);
 
-}  // namespace meshwright::rows
+}  // namespace meshwright::collectives::rows

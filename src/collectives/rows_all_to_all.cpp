@@ -1,7 +1,7 @@
 // All-to-all. Piece `distance * p + source` is what `source` sends to the rank `distance` after it.
 #include "rows.hpp"
 
-namespace meshwright::rows {
+namespace meshwright::collectives::rows {
 namespace {
 
 constexpr std::string_view thakur = "Thakur, Rabenseifner, Gropp 2005, sec. 4.4";
@@ -211,4 +211,4 @@ const Algorithm table[] = {
 
 std::span<const Algorithm> all_to_all() { return table; }
 
-}  // namespace meshwright::rows
+}  // namespace meshwright::collectives::rows

@@ -1,7 +1,7 @@
 // Hierarchical algorithms: flat rows, level by level. Their schedules and closed forms are made from the stages.
 #include "rows.hpp"
 
-namespace meshwright::rows {
+namespace meshwright::collectives::rows {
 namespace {
 
 using enum Collective;
@@ -98,4 +98,4 @@ const Algorithm table[] = {
 
 std::span<const Algorithm> hierarchical() { return table; }
 
-}  // namespace meshwright::rows
+}  // namespace meshwright::collectives::rows

@@ -3,7 +3,7 @@
 
 #include "rows.hpp"
 
-namespace meshwright::rows {
+namespace meshwright::collectives::rows {
 
 // In round k, rank r gives its 2^k blocks to the rank whose number differs in bit k.
 Schedule recursive_doubling_all_gather(const Shape& shape) {
@@ -207,4 +207,4 @@ const Algorithm table[] = {
 
 std::span<const Algorithm> recursive() { return table; }
 
-}  // namespace meshwright::rows
+}  // namespace meshwright::collectives::rows

@@ -1,7 +1,7 @@
 // Rings and chains: every rank talks to the next one only.
 #include "rows.hpp"
 
-namespace meshwright::rows {
+namespace meshwright::collectives::rows {
 
 // In round i, rank r passes on chunk r - i.
 Schedule ring_all_gather(const Shape& shape) {
@@ -125,4 +125,4 @@ const Algorithm table[] = {
 
 std::span<const Algorithm> ring() { return table; }
 
-}  // namespace meshwright::rows
+}  // namespace meshwright::collectives::rows

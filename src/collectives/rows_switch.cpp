@@ -2,7 +2,7 @@
 // receives in a round and forwards it in the same round.
 #include "rows.hpp"
 
-namespace meshwright::rows {
+namespace meshwright::collectives::rows {
 namespace {
 
 constexpr std::string_view nvls_source =
@@ -101,4 +101,4 @@ const Algorithm table[] = {
 
 std::span<const Algorithm> in_switch() { return table; }
 
-}  // namespace meshwright::rows
+}  // namespace meshwright::collectives::rows

@@ -3,7 +3,7 @@
 
 #include "rows.hpp"
 
-namespace meshwright::rows {
+namespace meshwright::collectives::rows {
 namespace {
 
 using Point = std::array<int, level_limit>;
@@ -204,4 +204,4 @@ const Algorithm table[] = {
 
 std::span<const Algorithm> torus() { return table; }
 
-}  // namespace meshwright::rows
+}  // namespace meshwright::collectives::rows

@@ -3,7 +3,7 @@
 
 #include "rows.hpp"
 
-namespace meshwright::rows {
+namespace meshwright::collectives::rows {
 namespace {
 
 // ------------------------------------------------------------------------------------------------ binomial
@@ -198,4 +198,4 @@ const Algorithm table[] = {
 
 std::span<const Algorithm> tree() { return table; }
 
-}  // namespace meshwright::rows
+}  // namespace meshwright::collectives::rows

@@ -8,7 +8,7 @@
 #include "meshwright/collectives/algorithm.hpp"
 #include "meshwright/collectives/message_program.hpp"
 
-namespace meshwright {
+namespace meshwright::collectives {
 namespace {
 
 struct Request {
@@ -208,4 +208,4 @@ LoggopsimCheck check_loggopsim_record(const Reader& record) {
   return check;
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::collectives

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace meshwright {
+namespace meshwright::collectives {
 namespace {
 
 int modulo(int a, int b) { return (a % b + b) % b; }
@@ -147,4 +147,4 @@ void append_stage(Schedule& whole, const Schedule& flat, int level) {
   }
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::collectives

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
-namespace meshwright {
+namespace meshwright::collectives {
 namespace {
 
 using Words = std::vector<std::uint64_t>;
@@ -221,4 +221,4 @@ Coefficients lower_bound(Collective collective, const Shape& shape, Means means)
   return bound;
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::collectives

@@ -4,7 +4,7 @@
 #include <limits>
 #include <queue>
 
-namespace meshwright {
+namespace meshwright::cost {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -93,4 +93,4 @@ std::vector<double> fair_share(const FairShareProblem& p) {
   return rate;
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::cost

@@ -10,7 +10,7 @@
 #include "meshwright/core/error.hpp"
 #include "meshwright/cost/loggp.hpp"
 
-namespace meshwright {
+namespace meshwright::cost {
 namespace {
 
 struct Token {
@@ -191,4 +191,4 @@ std::string goal_text(const MessageProgram& program) {
   return text;
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::cost

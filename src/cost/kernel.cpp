@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-namespace meshwright {
+namespace meshwright::cost {
 namespace {
 
 /// Output tile of one SM that a GEMM library chooses among. Operand traffic per FLOP grows as 1/m + 1/n, which costs
@@ -93,4 +93,4 @@ Seconds gemm_time(const Gemm& gemm, const Accelerator& device, const GemmEfficie
   return time;
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::cost

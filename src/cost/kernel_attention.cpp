@@ -4,7 +4,7 @@
 
 #include "meshwright/cost/kernel.hpp"
 
-namespace meshwright {
+namespace meshwright::cost {
 namespace {
 
 /// Keys that a query sees at most.
@@ -97,4 +97,4 @@ Seconds prefill_attention_time(const AttentionShape& shape, const Accelerator& d
   return fused(shape, device, e, dtype, {.matrix = e.forward, .work = 1, .tensors = 1});
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::cost

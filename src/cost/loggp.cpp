@@ -6,7 +6,7 @@
 #include <queue>
 #include <tuple>
 
-namespace meshwright {
+namespace meshwright::cost {
 namespace {
 
 /// An operation of `host` or a message on its way to it.
@@ -227,4 +227,4 @@ std::uint64_t message_time(const LogGP& p, std::uint64_t bytes) {
   return 2 * p.o + p.L + std::max((bytes - 1) * p.O, (bytes - 1) * p.G);
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::cost

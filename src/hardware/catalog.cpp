@@ -12,7 +12,7 @@
 #include "hardware/efficiency_reader.hpp"
 #include "hardware/entries.hpp"
 
-namespace meshwright {
+namespace meshwright::hardware {
 namespace {
 
 template <class Entry>
@@ -209,4 +209,4 @@ Catalog load_catalog(const std::filesystem::path& folder, const Catalog& base) {
   return overlay(std::move(catalog), folder);
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::hardware

@@ -5,7 +5,7 @@
 
 #include "hardware/efficiency_reader.hpp"
 
-namespace meshwright {
+namespace meshwright::hardware {
 namespace {
 
 double fraction(const Reader& object, std::string_view key, double fallback) {
@@ -221,4 +221,4 @@ void attach_efficiency(std::vector<Accelerator>& accelerators, const Reader& fil
   fill_missing(accelerators);
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::hardware

@@ -5,7 +5,7 @@
 #include "meshwright/core/reader.hpp"
 #include "meshwright/hardware/accelerator.hpp"
 
-namespace meshwright {
+namespace meshwright::hardware {
 
 /// Sets `efficiency` of every accelerator from the object {"description", "sources", "devices": [...]}: fields that a
 /// device's entry states are set, others are kept. Afterwards each dtype with a peak has a ceiling: an accelerator
@@ -14,4 +14,4 @@ namespace meshwright {
 /// catalogue lacks are passed over, because an overlay may bring them later.
 void attach_efficiency(std::vector<Accelerator>& accelerators, const Reader& file);
 
-}  // namespace meshwright
+}  // namespace meshwright::hardware

@@ -7,7 +7,7 @@
 
 #include "meshwright/hardware/catalog.hpp"
 
-namespace meshwright {
+namespace meshwright::hardware {
 
 Accelerator read_entry(const Reader& r, Accelerator base);
 Link read_entry(const Reader& r, Link base);
@@ -38,4 +38,4 @@ void complete_cluster(const Catalog& catalog, Cluster& cluster, const std::strin
 /// The usual network of the node's fabric, and the sentence that says so.
 void assume_usual_network(Cluster& cluster);
 
-}  // namespace meshwright
+}  // namespace meshwright::hardware

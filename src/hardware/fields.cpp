@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace meshwright {
+namespace meshwright::hardware {
 namespace {
 
 const std::vector<std::string>& confidences() {
@@ -56,4 +56,4 @@ void take_sources(const Reader& r, std::vector<Provenance>& sources) {
   for (const Reader& item : list->items()) sources.push_back(read_source(item));
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::hardware

@@ -7,7 +7,7 @@
 #include "meshwright/core/reader.hpp"
 #include "meshwright/hardware/provenance.hpp"
 
-namespace meshwright {
+namespace meshwright::hardware {
 
 template <Dimension D>
 void take(const Reader& r, std::string_view key, Quantity<D>& field) {
@@ -46,4 +46,4 @@ void take_texts(const Reader& r, std::string_view key, std::vector<std::string>&
 void take_prices(const Reader& r, std::vector<Price>& prices);
 void take_sources(const Reader& r, std::vector<Provenance>& sources);
 
-}  // namespace meshwright
+}  // namespace meshwright::hardware

@@ -6,7 +6,7 @@
 
 #include "hardware/entries.hpp"
 
-namespace meshwright {
+namespace meshwright::hardware {
 namespace {
 
 struct Parts {
@@ -131,4 +131,4 @@ Cluster cluster_from_parts(const Catalog& catalog, std::string_view accelerator,
   return cluster;
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::hardware

@@ -5,7 +5,7 @@
 
 #include "hardware/entries.hpp"
 
-namespace meshwright {
+namespace meshwright::hardware {
 namespace {
 
 /// What a node's scale-up bandwidth is where it does not say.
@@ -79,4 +79,4 @@ void unlink(Catalog& catalog) {
   }
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::hardware

@@ -6,7 +6,7 @@
 #include "hardware/entries.hpp"
 #include "hardware/fields.hpp"
 
-namespace meshwright {
+namespace meshwright::hardware {
 namespace {
 
 struct Usual {
@@ -208,4 +208,4 @@ Cluster read_cluster(const Catalog& catalog, const Reader& r) {
   return cluster;
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::hardware

@@ -8,7 +8,7 @@
 #include "core/embedded.hpp"
 #include "meshwright/core/reader.hpp"
 
-namespace meshwright {
+namespace meshwright::hardware {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -150,4 +150,4 @@ std::string to_json(const std::vector<Medium>& media, std::string_view descripti
   return Json{{"description", description}, {"media", list}}.dump(1) + "\n";
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::hardware

@@ -6,7 +6,7 @@
 
 #include "meshwright/core/error.hpp"
 
-namespace meshwright {
+namespace meshwright::hardware {
 namespace {
 
 std::string squeezed(std::string_view text) {
@@ -87,4 +87,4 @@ Platform platform_of(const Cluster& cluster) {
   return p;
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::hardware

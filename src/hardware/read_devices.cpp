@@ -2,7 +2,7 @@
 #include "hardware/entries.hpp"
 #include "hardware/fields.hpp"
 
-namespace meshwright {
+namespace meshwright::hardware {
 namespace {
 
 void take_peaks(const Reader& r, Accelerator& a) {
@@ -137,4 +137,4 @@ Switch split_to(Switch sw, BytesPerSecond port_bandwidth) {
   return sw;
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::hardware

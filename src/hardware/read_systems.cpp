@@ -4,7 +4,7 @@
 #include "hardware/entries.hpp"
 #include "hardware/fields.hpp"
 
-namespace meshwright {
+namespace meshwright::hardware {
 namespace {
 
 const std::vector<std::string>& scale_up_names() {
@@ -130,4 +130,4 @@ ReferenceCluster read_entry(const Reader& r, ReferenceCluster c) {
   return c;
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::hardware

@@ -4,7 +4,7 @@
 
 #include "meshwright/hardware/platform.hpp"
 
-namespace meshwright {
+namespace meshwright::parallel {
 
 Evidence evidence_of(const Job& job) {
   const DeviceEfficiency& e = job.cluster.accelerator.efficiency;
@@ -26,4 +26,4 @@ Band band_of(const Job& job, const Layout& layout, Evidence evidence) noexcept {
   return band;
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::parallel

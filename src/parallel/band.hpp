@@ -2,7 +2,7 @@
 // How far a prediction is to be trusted: its evidence and the band that follows from the residuals of its class.
 #include "meshwright/parallel/prediction.hpp"
 
-namespace meshwright {
+namespace meshwright::parallel {
 
 /// Multiples of the predicted time that 10 % and 90 % of measured runs of the class lie under.
 struct Band {
@@ -14,4 +14,4 @@ struct Band {
 Evidence evidence_of(const Job& job);
 Band band_of(const Job& job, const Layout& layout, Evidence evidence) noexcept;
 
-}  // namespace meshwright
+}  // namespace meshwright::parallel

@@ -6,7 +6,7 @@
 #include "meshwright/cost/kernel.hpp"
 #include "meshwright/parallel/overlap.hpp"
 
-namespace meshwright {
+namespace meshwright::parallel {
 namespace {
 
 /// Backward of a streaming kernel reads the gradient and what was saved and writes the gradient: half as much again to
@@ -301,4 +301,4 @@ Bytes boundary_bytes(const BlockContext& x) {
   return activation_bytes(x) / x.layout.tp;
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::parallel

@@ -6,7 +6,7 @@
 #include "meshwright/workload/operators.hpp"
 #include "parallel/communication.hpp"
 
-namespace meshwright {
+namespace meshwright::parallel {
 
 /// What is being cut: kernels and communication of a job under the keys of ShardCosts.
 struct BlockContext {
@@ -23,4 +23,4 @@ BlockCost head_cost(const BlockContext& context);
 /// Activations of one micro-batch at a stage boundary, on one rank.
 Bytes boundary_bytes(const BlockContext& context);
 
-}  // namespace meshwright
+}  // namespace meshwright::parallel

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace meshwright {
+namespace meshwright::parallel {
 namespace {
 
 Medium beside_compute(Medium medium) {
@@ -74,4 +74,4 @@ GroupCosts Communication::costs(const Group& group, Bytes typical) {
           .send = affine(Collective::send_recv, typical, {group.size, group.stride})};
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::parallel

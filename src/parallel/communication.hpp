@@ -5,7 +5,7 @@
 #include "meshwright/collectives/estimate.hpp"
 #include "meshwright/parallel/tables.hpp"
 
-namespace meshwright {
+namespace meshwright::parallel {
 
 class Communication {
  public:
@@ -28,4 +28,4 @@ class Communication {
   std::unordered_map<long long, GroupPlace> places_;
 };
 
-}  // namespace meshwright
+}  // namespace meshwright::parallel

@@ -6,7 +6,7 @@
 
 #include "meshwright/parallel/stages.hpp"
 
-namespace meshwright {
+namespace meshwright::parallel {
 namespace {
 
 bool divides(int divisor, int number) noexcept { return divisor > 0 && number % divisor == 0; }
@@ -288,4 +288,4 @@ StageSplit usual_stage_split(int layers, const Framework& framework, int pp, int
   return split == StageSplit::automatic && framework.uneven_stages ? StageSplit::uneven : split;
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::parallel

@@ -5,7 +5,7 @@
 #include "meshwright/hardware/platform.hpp"
 #include "meshwright/parallel/step.hpp"
 
-namespace meshwright {
+namespace meshwright::parallel {
 namespace {
 
 struct View {
@@ -128,4 +128,4 @@ Term explain(const Job& job, const Prediction& prediction) {
   return root;
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::parallel

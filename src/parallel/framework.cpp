@@ -9,7 +9,7 @@
 #include "core/embedded.hpp"
 #include "meshwright/core/units.hpp"
 
-namespace meshwright {
+namespace meshwright::parallel {
 namespace {
 
 template <class T>
@@ -208,4 +208,4 @@ Framework framework(std::string_view name, const std::string& where, const Catal
   return named(frameworks(catalog), name, where);
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::parallel

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace meshwright {
+namespace meshwright::parallel {
 
 Groups groups(const Layout& l) noexcept {
   const int replicas = l.dp * l.cp;
@@ -18,4 +18,4 @@ Groups groups(const Layout& l) noexcept {
           .replica = {std::max(1, replicas / shard), l.tp * shard}};
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::parallel

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace meshwright {
+namespace meshwright::parallel {
 namespace {
 
 constexpr int largest_count = 1 << 24;
@@ -128,4 +128,4 @@ Layout read_job_layout(const Reader& layout, Job& job) {
   return result;
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::parallel

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace meshwright {
+namespace meshwright::parallel {
 namespace {
 
 using json = nlohmann::ordered_json;
@@ -70,4 +70,4 @@ std::string to_json(const Prediction& p) {
   return out.dump();
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::parallel

@@ -7,7 +7,7 @@
 
 #include "parallel/launcher_dialects.hpp"
 
-namespace meshwright {
+namespace meshwright::parallel {
 namespace {
 
 struct Dialect {
@@ -39,4 +39,4 @@ std::vector<std::string> launcher_flags(const Job& job, const Layout& layout, st
               fmt::format("unknown launcher dialect '{}'{}", wanted, suggestion(wanted, launcher_dialects())));
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::parallel

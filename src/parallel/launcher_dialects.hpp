@@ -6,7 +6,7 @@
 #include "meshwright/parallel/job.hpp"
 #include "meshwright/parallel/layout.hpp"
 
-namespace meshwright {
+namespace meshwright::parallel {
 
 using Flags = std::vector<std::string>;
 
@@ -18,4 +18,4 @@ Flags deepspeed_flags(const Job& job, const Layout& layout);
 Flags fsdp_flags(const Job& job, const Layout& layout);
 Flags maxtext_flags(const Job& job, const Layout& layout);
 
-}  // namespace meshwright
+}  // namespace meshwright::parallel

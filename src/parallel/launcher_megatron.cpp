@@ -7,7 +7,7 @@
 #include "meshwright/parallel/stages.hpp"
 #include "parallel/launcher_dialects.hpp"
 
-namespace meshwright {
+namespace meshwright::parallel {
 namespace {
 
 template <class Value>
@@ -184,4 +184,4 @@ Flags megatron_deepspeed_flags(const Job& job, const Layout& layout) {
   return flags;
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::parallel

@@ -6,7 +6,7 @@
 #include "meshwright/parallel/stages.hpp"
 #include "parallel/launcher_dialects.hpp"
 
-namespace meshwright {
+namespace meshwright::parallel {
 namespace {
 
 template <class Value>
@@ -141,4 +141,4 @@ Flags maxtext_flags(const Job& job, const Layout& layout) {
   return flags;
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::parallel

@@ -4,7 +4,7 @@
 
 #include <span>
 
-namespace meshwright {
+namespace meshwright::parallel {
 namespace {
 
 struct Degree {
@@ -97,4 +97,4 @@ Layout read_layout(const Reader& reader) {
   return layout;
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::parallel

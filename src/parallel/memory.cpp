@@ -6,7 +6,7 @@
 #include "meshwright/parallel/pipeline.hpp"
 #include "parallel/stage_kinds.hpp"
 
-namespace meshwright {
+namespace meshwright::parallel {
 namespace {
 
 /// Parameters of one stage on one rank, before ZeRO.
@@ -190,4 +190,4 @@ std::optional<Violation> memory_violation(const Job& job, const Layout& layout) 
   return Violation{.rule = "device memory", .needed = format(m.reserved), .available = format(c.usable)};
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::parallel

@@ -7,7 +7,7 @@
 #include "meshwright/parallel/memory.hpp"
 #include "meshwright/workload/operators.hpp"
 
-namespace meshwright {
+namespace meshwright::parallel {
 namespace {
 
 Shard shard_of(const Job& job, const Layout& layout) {
@@ -148,4 +148,4 @@ LayerMemory layer_memory(const Job& job, const Layout& layout) {
   return memory;
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::parallel

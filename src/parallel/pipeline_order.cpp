@@ -3,7 +3,7 @@
 
 #include "meshwright/parallel/pipeline.hpp"
 
-namespace meshwright {
+namespace meshwright::parallel {
 namespace {
 
 using Ops = std::vector<PipelineOp>;
@@ -225,4 +225,4 @@ double in_flight(PipelineSchedule schedule, int pp, int vp, int micro_batches, i
   }
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::parallel

@@ -6,7 +6,7 @@
 
 #include "meshwright/parallel/pipeline.hpp"
 
-namespace meshwright {
+namespace meshwright::parallel {
 namespace {
 
 /// End times by kind of work, chunk and micro-batch; negative = not done.
@@ -185,4 +185,4 @@ double Timeline::in_flight(int stage, int chunks_per_stage) const {
   return static_cast<double>(most) / chunks_per_stage;
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::parallel

@@ -10,7 +10,7 @@
 
 #include <fmt/format.h>
 
-namespace meshwright {
+namespace meshwright::parallel {
 namespace {
 
 /// Dense peak that MFU is against: of the GEMM format, or of bf16 where the device lacks it.
@@ -100,4 +100,4 @@ Prediction predict(const Job& job, const Layout& layout, Tables& tables) {
   return p;
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::parallel

@@ -5,7 +5,7 @@
 
 #include "meshwright/parallel/pipeline.hpp"
 
-namespace meshwright {
+namespace meshwright::parallel {
 namespace {
 
 std::vector<std::size_t> classes_of_layers(const Transformer& model, const std::vector<LayerClass>& classes) {
@@ -49,4 +49,4 @@ StageKinds stage_kinds(const Transformer& model, const Framework& framework, con
   return result;
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::parallel

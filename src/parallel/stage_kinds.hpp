@@ -2,9 +2,9 @@
 // How many blocks of which class each pipeline stage holds, stages that are alike taken together.
 #include "meshwright/parallel/tables.hpp"
 
-namespace meshwright {
+namespace meshwright::parallel {
 
 StageKinds stage_kinds(const Transformer& model, const Framework& framework, const std::vector<LayerClass>& classes,
                        const Layout& layout);
 
-}  // namespace meshwright
+}  // namespace meshwright::parallel

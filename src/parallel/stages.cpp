@@ -4,7 +4,7 @@
 
 #include "meshwright/parallel/constraints.hpp"
 
-namespace meshwright {
+namespace meshwright::parallel {
 namespace {
 
 /// Deals the blocks by cost and calls put(stage) for every layer, then once for the head.
@@ -87,4 +87,4 @@ std::vector<Chunk> pipeline_chunks(const Transformer& model, const Framework& fr
   return chunks;
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::parallel

@@ -5,7 +5,7 @@
 #include "meshwright/parallel/overlap.hpp"
 #include "meshwright/parallel/pipeline.hpp"
 
-namespace meshwright {
+namespace meshwright::parallel {
 namespace {
 
 /// One micro-batch on one stage.
@@ -177,4 +177,4 @@ Step step_time(const StepConstants& c, const Entries& e, const Layout& l) noexce
   return step;
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::parallel

@@ -8,7 +8,7 @@
 #include "parallel/communication.hpp"
 #include "parallel/stage_kinds.hpp"
 
-namespace meshwright {
+namespace meshwright::parallel {
 namespace {
 
 using ShardKey = std::tuple<int, int, int, int, int, bool, bool, bool>;
@@ -129,4 +129,4 @@ Entries Tables::entries(const Layout& l) {
   return e;
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::parallel

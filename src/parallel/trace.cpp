@@ -6,7 +6,7 @@
 
 #include "meshwright/parallel/pipeline.hpp"
 
-namespace meshwright {
+namespace meshwright::parallel {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -93,4 +93,4 @@ std::string pipeline_trace(const Job& job, const Prediction& prediction) {
   return document.dump();
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::parallel

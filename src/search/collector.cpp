@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
-namespace meshwright {
+namespace meshwright::search {
 namespace {
 
 auto choices(const Layout& l) {
@@ -53,4 +53,4 @@ std::vector<Candidate> Collector::best() const {
   return all;
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::search

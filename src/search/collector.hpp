@@ -7,7 +7,7 @@
 #include "meshwright/parallel/layout.hpp"
 #include "meshwright/search/search.hpp"
 
-namespace meshwright {
+namespace meshwright::search {
 
 struct Candidate {
   Seconds time;
@@ -39,4 +39,4 @@ class Collector {
   std::vector<Candidate> heap_;  // worst on top
 };
 
-}  // namespace meshwright
+}  // namespace meshwright::search

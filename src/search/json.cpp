@@ -4,7 +4,7 @@
 
 #include "meshwright/parallel/json.hpp"
 
-namespace meshwright {
+namespace meshwright::search {
 
 std::string to_json(const SearchResult& result) {
   using json = nlohmann::ordered_json;
@@ -26,4 +26,4 @@ std::string to_json(const SearchResult& result) {
   return out.dump();
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::search

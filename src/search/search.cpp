@@ -17,7 +17,7 @@
 #include "meshwright/search/space.hpp"
 #include "search/collector.hpp"
 
-namespace meshwright {
+namespace meshwright::search {
 namespace {
 
 constexpr std::array recomputes = {Recompute::none, Recompute::selective, Recompute::full};
@@ -184,4 +184,4 @@ SearchResult search(const Job& job, const SearchOptions& options) {
   return result;
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::search

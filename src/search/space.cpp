@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace meshwright {
+namespace meshwright::search {
 namespace {
 
 constexpr int most_tensor_parallel = 64, most_context_parallel = 64, most_expert_parallel = 512;
@@ -104,4 +104,4 @@ std::vector<PipelineSchedule> schedules(const Framework& framework, int pp, int 
   return out;
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::search

@@ -8,7 +8,7 @@
 #include "topology/clos.hpp"
 #include "topology/switches.hpp"
 
-namespace meshwright {
+namespace meshwright::topology {
 namespace {
 
 /// Transceivers and copper by port speed: middle of street-price ranges, 2025, low confidence (recalled); power from
@@ -133,4 +133,4 @@ Bill bill_of_materials(const Fabric& fabric, const Cluster& cluster) {
   return bill;
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::topology

@@ -8,7 +8,7 @@
 #include "topology/clos.hpp"
 #include "topology/graph.hpp"
 
-namespace meshwright {
+namespace meshwright::topology {
 namespace {
 
 using Traits = boost::adjacency_list_traits<boost::vecS, boost::vecS, boost::directedS>;
@@ -156,4 +156,4 @@ Bisection bisection(const Fabric& f) {
   return b;
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::topology

@@ -5,7 +5,7 @@
 
 #include "topology/switches.hpp"
 
-namespace meshwright {
+namespace meshwright::topology {
 namespace {
 
 int divide_up(long long a, long long b) { return static_cast<int>((a + b - 1) / b); }
@@ -214,4 +214,4 @@ void refresh_bundles(Fabric& fabric) {
   }
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::topology

@@ -2,7 +2,7 @@
 // Sizes of a folded Clos network, and its nodes, links and bundles.
 #include "meshwright/topology/fabric.hpp"
 
-namespace meshwright {
+namespace meshwright::topology {
 
 /// Switches and uplinks that a plan takes: the fewest spines and cores that keep every leaf joined to every spine of
 /// its pod, and every pod to every core, by the same number of links.
@@ -19,4 +19,4 @@ struct LeafPort {
 LeafPort leaf_of(const Clos& clos, int host, int nic, int port);
 int ports(const Clos& clos);  ///< of one NIC
 
-}  // namespace meshwright
+}  // namespace meshwright::topology

@@ -8,7 +8,7 @@
 #include "topology/clos.hpp"
 #include "topology/unit.hpp"
 
-namespace meshwright {
+namespace meshwright::topology {
 namespace {
 
 /// Large fabrics fold an NVLink domain's planes into one switch: traffic is spread over them evenly anyway.
@@ -87,4 +87,4 @@ Fabric build_fabric(const Cluster& cluster) {
   return f;
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::topology

@@ -7,7 +7,7 @@
 #include "topology/clos.hpp"
 #include "topology/graph.hpp"
 
-namespace meshwright {
+namespace meshwright::topology {
 namespace {
 
 void fail_node(Fabric& f, std::uint32_t node) {
@@ -156,4 +156,4 @@ int diameter(const Fabric& f) {
   return most;
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::topology

@@ -11,7 +11,7 @@
 #include "meshwright/topology/tiers.hpp"
 #include "topology/import.hpp"
 
-namespace meshwright {
+namespace meshwright::topology {
 namespace {
 
 using Names = std::vector<std::string>;
@@ -379,4 +379,4 @@ std::vector<Finding> check_cluster(const Cluster& cluster) {
   return out;
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::topology

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace meshwright {
+namespace meshwright::topology {
 namespace {
 
 /// The rank `shift` places on in the group of `rank`.
@@ -111,4 +111,4 @@ std::string describe_resource(const Fabric& f, std::uint32_t resource) {
   return fmt::format("{} of leaf {}", side(c.leaf_bundle), (resource - c.leaf_bundle) / 2);
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::topology

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace meshwright {
+namespace meshwright::topology {
 namespace {
 
 std::vector<int> breadth_first(std::span<const FabricLink> links, const Adjacency& next, std::uint32_t start,
@@ -76,4 +76,4 @@ Route spread(std::span<const FabricLink> links, const Adjacency& out, std::span<
   return route;
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::topology

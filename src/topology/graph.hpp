@@ -6,7 +6,7 @@
 
 #include "meshwright/topology/fabric.hpp"
 
-namespace meshwright {
+namespace meshwright::topology {
 
 /// Outgoing links of each node, compressed.
 struct Adjacency {
@@ -25,4 +25,4 @@ Route spread(std::span<const FabricLink> links, const Adjacency& out, std::span<
 /// Hops to `target` from every node.
 std::vector<int> hops_to(std::span<const FabricLink> links, std::size_t nodes, std::uint32_t target);
 
-}  // namespace meshwright
+}  // namespace meshwright::topology

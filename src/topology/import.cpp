@@ -9,7 +9,7 @@
 #include "meshwright/core/reader.hpp"
 #include "topology/import.hpp"
 
-namespace meshwright {
+namespace meshwright::topology {
 namespace {
 
 bool all_digits(std::string_view s) {
@@ -188,4 +188,4 @@ NodeTopology import_topology_file(const std::filesystem::path& path) {
   return import_topology(read_file(path), path.string());
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::topology

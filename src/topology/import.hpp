@@ -7,7 +7,7 @@
 
 #include "meshwright/topology/import.hpp"
 
-namespace meshwright {
+namespace meshwright::topology {
 
 /// Lines without ANSI codes, byte-order mark, carriage returns, code fences and Markdown bars; tabs stay.
 std::vector<std::string> clean_lines(std::string_view text);
@@ -25,4 +25,4 @@ NodeTopology import_xml(std::string_view text, const std::string& name);
 /// Sets ImportedDevice::storage: bonds, and NICs near no GPU while others are near one.
 void mark_storage_nics(NodeTopology& node);
 
-}  // namespace meshwright
+}  // namespace meshwright::topology

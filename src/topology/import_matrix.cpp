@@ -8,7 +8,7 @@
 #include "meshwright/core/error.hpp"
 #include "topology/import.hpp"
 
-namespace meshwright {
+namespace meshwright::topology {
 namespace {
 
 /// Column names of a header line: everything between the corner and "CPU Affinity".
@@ -268,4 +268,4 @@ std::optional<NodeTopology> import_matrix(const std::vector<std::string>& lines,
   return std::move(m.node);
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::topology

@@ -7,7 +7,7 @@
 #include "meshwright/core/error.hpp"
 #include "topology/import.hpp"
 
-namespace meshwright {
+namespace meshwright::topology {
 namespace {
 
 bool is_device(const std::string& word) {
@@ -117,4 +117,4 @@ std::optional<NodeTopology> import_rocm(const std::vector<std::string>& lines, c
   return node;
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::topology

@@ -11,7 +11,7 @@
 #include "meshwright/core/error.hpp"
 #include "topology/import.hpp"
 
-namespace meshwright {
+namespace meshwright::topology {
 namespace {
 
 /// PCI classes (PCI Code and ID Assignment 1.11): display and processing accelerators; network controllers.
@@ -347,4 +347,4 @@ NodeTopology import_xml(std::string_view text, const std::string& name) {
   return std::move(r.node);
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::topology

@@ -8,7 +8,7 @@
 #include "meshwright/core/units.hpp"
 #include "topology/clos.hpp"
 
-namespace meshwright {
+namespace meshwright::topology {
 namespace {
 
 /// "[leaf 0] [leaf 1] ... [leaf 31]" in at most `width` columns.
@@ -117,4 +117,4 @@ std::string picture(const Fabric& f, std::size_t width) {
   return out;
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::topology

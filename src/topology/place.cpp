@@ -8,7 +8,7 @@
 #include "meshwright/topology/tiers.hpp"
 #include "topology/unit.hpp"
 
-namespace meshwright {
+namespace meshwright::topology {
 namespace {
 
 using namespace literals;
@@ -195,4 +195,4 @@ GroupPlace place_group(const Cluster& cluster, int size, int stride) {
   return place;
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::topology

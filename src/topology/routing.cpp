@@ -7,7 +7,7 @@
 #include "topology/clos.hpp"
 #include "topology/torus.hpp"
 
-namespace meshwright {
+namespace meshwright::topology {
 namespace {
 
 /// SplitMix64 (Steele, Lea, Flood 2014): a hash good enough to stand for a switch's.
@@ -213,4 +213,4 @@ double expected_ecmp_efficiency(int uplinks, int queue_pairs, int trials, std::u
   return sum / trials;
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::topology

@@ -9,7 +9,7 @@
 #include "meshwright/topology/analysis.hpp"
 #include "meshwright/topology/flows.hpp"
 
-namespace meshwright {
+namespace meshwright::topology {
 namespace {
 
 constexpr int cube_edge = 4;
@@ -116,4 +116,4 @@ SliceAssembly assemble_slice(std::span<const int> pod_edge, std::span<const int>
                     fmt::format("{} healthy cubes, no such box among them", healthy)}};
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::topology

@@ -4,7 +4,7 @@
 #include <array>
 #include <string_view>
 
-namespace meshwright {
+namespace meshwright::topology {
 namespace {
 
 struct Usual {
@@ -43,4 +43,4 @@ SwitchShape switch_shape(const Cluster& cluster) {
   return {64, port, ""};
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::topology

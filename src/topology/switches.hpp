@@ -4,7 +4,7 @@
 
 #include "meshwright/hardware/node.hpp"
 
-namespace meshwright {
+namespace meshwright::topology {
 
 struct SwitchShape {
   int radix = 64;  ///< ports at the speed of one NIC port
@@ -15,4 +15,4 @@ struct SwitchShape {
 /// The switch named by the network, or the usual one of the NIC's speed and fabric, its ports split to NIC speed.
 SwitchShape switch_shape(const Cluster& cluster);
 
-}  // namespace meshwright
+}  // namespace meshwright::topology

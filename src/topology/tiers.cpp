@@ -9,7 +9,7 @@
 
 #include "topology/switches.hpp"
 
-namespace meshwright {
+namespace meshwright::topology {
 namespace {
 
 using namespace literals;
@@ -198,4 +198,4 @@ TierPlan plan_tiers(const Cluster& cluster) {
   return plan;
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::topology

@@ -7,7 +7,7 @@
 #include "meshwright/topology/place.hpp"
 #include "topology/graph.hpp"
 
-namespace meshwright {
+namespace meshwright::topology {
 namespace {
 
 using Coordinates = std::array<int, 3>;
@@ -141,4 +141,4 @@ Fabric build_torus(const std::vector<int>& edge, BytesPerSecond link, bool wraps
   return f;
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::topology

@@ -5,7 +5,7 @@
 
 #include "topology/graph.hpp"
 
-namespace meshwright {
+namespace meshwright::topology {
 namespace {
 
 using namespace literals;
@@ -195,4 +195,4 @@ Unit build_unit(const Cluster& cluster, bool fold_planes) {
   return std::move(b.unit);
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::topology

@@ -2,7 +2,7 @@
 // One scale-up unit as a small graph with its routes.
 #include "meshwright/topology/fabric.hpp"
 
-namespace meshwright {
+namespace meshwright::topology {
 
 /// The unit of a cluster: max(node, scale-up domain) accelerators. `planes`: NVSwitch planes kept apart, or folded
 /// into one where a large fabric doesn't need them.
@@ -14,4 +14,4 @@ int switch_planes(const Cluster& cluster);
 /// Peer-to-peer bandwidth between two sockets.
 BytesPerSecond socket_link(const Node& node);
 
-}  // namespace meshwright
+}  // namespace meshwright::topology

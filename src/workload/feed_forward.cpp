@@ -2,7 +2,7 @@
 #include "workload/operator_list.hpp"
 #include "workload/weights.hpp"
 
-namespace meshwright {
+namespace meshwright::workload {
 namespace {
 
 struct MlpNames {
@@ -83,4 +83,4 @@ void append_feed_forward(OperatorList& list, const LayerShape& shape) {
   list.residual("mlp_residual", 2 + (parallel ? 1 : 0) + (shared ? 1 : 0));
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::workload

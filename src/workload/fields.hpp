@@ -2,7 +2,7 @@
 // The one list of a model's fields: reading and writing are folds over it.
 #include "meshwright/workload/transformer.hpp"
 
-namespace meshwright {
+namespace meshwright::workload {
 
 /// Calls visit(key, member) for every scalar field. `Model` is Transformer or const Transformer.
 template <class Model, class Visit>
@@ -83,4 +83,4 @@ void visit_state_space(Part& s, Visit&& visit) {
 inline constexpr std::string_view mixer_names[] = {"attention", "mamba", "mamba2", "gated_delta", "none"};
 inline constexpr std::string_view feed_names[] = {"dense", "moe", "none"};
 
-}  // namespace meshwright
+}  // namespace meshwright::workload

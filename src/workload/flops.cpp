@@ -1,7 +1,7 @@
 // Model FLOPs of one token under the conventions that published rates use.
 #include "workload/weights.hpp"
 
-namespace meshwright {
+namespace meshwright::workload {
 namespace {
 
 // A recurrent mixer's scan, forward, per token, by its own recurrence (Dao and Gu 2024, sec. 6): state update and
@@ -75,4 +75,4 @@ double flops_per_token(const Transformer& model, int seq_len, FlopsConvention co
   return passes * (layers.matrix + layers.score) + 3 * heads;
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::workload

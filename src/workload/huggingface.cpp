@@ -6,7 +6,7 @@
 
 #include "meshwright/workload/presets.hpp"
 
-namespace meshwright {
+namespace meshwright::workload {
 namespace {
 
 template <class Names>
@@ -122,4 +122,4 @@ Transformer import_huggingface(const Reader& config, std::string name) {
   return model;
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::workload

@@ -8,7 +8,7 @@
 #include "meshwright/core/reader.hpp"
 #include "meshwright/workload/transformer.hpp"
 
-namespace meshwright {
+namespace meshwright::workload {
 
 /// Keys of the booleans that switch biases on and off; empty: the family has no switch.
 struct BiasKeys {
@@ -53,4 +53,4 @@ int first_integer(const Reader& config, std::initializer_list<std::string_view> 
 /// Sizes, switches, windows and experts that have the same meaning in every family.
 void read_common(const Reader& config, const Family& family, Transformer& model);
 
-}  // namespace meshwright
+}  // namespace meshwright::workload

@@ -5,7 +5,7 @@
 
 #include "workload/huggingface.hpp"
 
-namespace meshwright {
+namespace meshwright::workload {
 namespace {
 
 using Keys = std::initializer_list<std::string_view>;
@@ -175,4 +175,4 @@ void read_common(const Reader& config, const Family& family, Transformer& model)
   model.mtp_layers = first_integer(config, {"num_nextn_predict_layers", "mtp_num_hidden_layers"}, 0);
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::workload

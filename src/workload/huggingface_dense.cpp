@@ -7,7 +7,7 @@
 #include "workload/huggingface.hpp"
 #include "workload/huggingface_quirks.hpp"
 
-namespace meshwright {
+namespace meshwright::workload {
 
 void learned(const Reader& config, Transformer& m) {
   const int given = first_integer(config, {"n_positions", "max_position_embeddings", "n_ctx"}, 0);
@@ -199,4 +199,4 @@ void deci(const Reader& config, Transformer& m) {
   m.kv_heads = most_kv;
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::workload

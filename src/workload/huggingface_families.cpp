@@ -1,7 +1,7 @@
 // The table of families: what the configuration class and the modelling code of each say about defaults, biases, norms.
 #include "workload/huggingface.hpp"
 
-namespace meshwright {
+namespace meshwright::workload {
 
 const std::vector<Family>& families() {
   static const std::vector<Family> rows = [] {
@@ -14,4 +14,4 @@ const std::vector<Family>& families() {
   return rows;
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::workload

@@ -4,7 +4,7 @@
 #include "workload/huggingface.hpp"
 #include "workload/huggingface_quirks.hpp"
 
-namespace meshwright {
+namespace meshwright::workload {
 
 std::vector<Family> gemma_and_glm_kin() {
   return {
@@ -91,4 +91,4 @@ std::vector<Family> gemma_and_glm_kin() {
   };
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::workload

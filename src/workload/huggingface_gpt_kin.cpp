@@ -4,7 +4,7 @@
 #include "workload/huggingface.hpp"
 #include "workload/huggingface_quirks.hpp"
 
-namespace meshwright {
+namespace meshwright::workload {
 
 std::vector<Family> gpt_kin() {
   // Biases everywhere, LayerNorm with bias, two-matrix MLP.
@@ -154,4 +154,4 @@ std::vector<Family> gpt_kin() {
   };
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::workload

@@ -4,7 +4,7 @@
 #include "workload/huggingface.hpp"
 #include "workload/huggingface_quirks.hpp"
 
-namespace meshwright {
+namespace meshwright::workload {
 
 std::vector<Family> llama_kin() {
   return {
@@ -142,4 +142,4 @@ std::vector<Family> llama_kin() {
   };
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::workload

@@ -4,7 +4,7 @@
 #include "workload/huggingface.hpp"
 #include "workload/huggingface_quirks.hpp"
 
-namespace meshwright {
+namespace meshwright::workload {
 
 std::vector<Family> mixture_kin() {
   return {
@@ -83,4 +83,4 @@ std::vector<Family> mixture_kin() {
   };
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::workload

@@ -6,7 +6,7 @@
 #include "workload/huggingface.hpp"
 #include "workload/huggingface_quirks.hpp"
 
-namespace meshwright {
+namespace meshwright::workload {
 
 void latent(const Reader& config, Transformer& m) {
   m.attention = AttentionKind::latent;
@@ -206,4 +206,4 @@ void granite_hybrid(const Reader& config, Transformer& m) {
   }
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::workload

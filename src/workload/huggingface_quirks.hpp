@@ -3,7 +3,7 @@
 #include "meshwright/core/reader.hpp"
 #include "meshwright/workload/transformer.hpp"
 
-namespace meshwright {
+namespace meshwright::workload {
 
 void learned(const Reader& config, Transformer& model);     ///< learned positions (GPT-2)
 void openai_gpt(const Reader& config, Transformer& model);  ///< GPT-1: no final norm
@@ -39,4 +39,4 @@ void nemotron_h(const Reader& config, Transformer& model);
 void bamba(const Reader& config, Transformer& model);
 void granite_hybrid(const Reader& config, Transformer& model);
 
-}  // namespace meshwright
+}  // namespace meshwright::workload

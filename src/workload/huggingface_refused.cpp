@@ -1,7 +1,7 @@
 // Model types that are refused by name, with the reason.
 #include "workload/huggingface.hpp"
 
-namespace meshwright {
+namespace meshwright::workload {
 
 const std::vector<RefusedFamilies>& refused_families() {
   static const std::vector<RefusedFamilies> groups = {
@@ -119,4 +119,4 @@ const std::vector<RefusedFamilies>& refused_families() {
   return groups;
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::workload

@@ -4,7 +4,7 @@
 #include "workload/operator_list.hpp"
 #include "workload/weights.hpp"
 
-namespace meshwright {
+namespace meshwright::workload {
 namespace {
 
 /// kv heads of one tp rank: fewer heads than ranks are replicated.
@@ -140,4 +140,4 @@ void append_mixer(OperatorList& list, const LayerShape& shape) {
   if (!list.model.parallel_block || shape.feed == FeedForward::none) list.residual("attention_residual");
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::workload

@@ -1,6 +1,6 @@
 #include "workload/operator_list.hpp"
 
-namespace meshwright {
+namespace meshwright::workload {
 
 OperatorList::OperatorList(const Transformer& transformer, const Precision& recipe, const Shard& cut,
                            double micro_batch, double seq_len)
@@ -85,4 +85,4 @@ void OperatorList::casts(std::string_view name) {
   if (bytes > 0) stream(name, bytes).kernels = kernels;
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::workload

@@ -4,7 +4,7 @@
 
 #include "meshwright/workload/operators.hpp"
 
-namespace meshwright {
+namespace meshwright::workload {
 
 /// Rows of one rank under a shard, and bytes per element. `rows` enter the GEMMs; `norm_rows` the norms, residuals and
 /// the router, which sequence parallelism shards by tp too (Korthikanti et al. 2022, fig. 5).
@@ -37,4 +37,4 @@ struct OperatorList {
 void append_mixer(OperatorList& list, const LayerShape& shape);
 void append_feed_forward(OperatorList& list, const LayerShape& shape);
 
-}  // namespace meshwright
+}  // namespace meshwright::workload

@@ -3,7 +3,7 @@
 #include "workload/operator_list.hpp"
 #include "workload/weights.hpp"
 
-namespace meshwright {
+namespace meshwright::workload {
 
 int padded_vocab(int vocab, int multiple) {
   if (multiple <= 1) return vocab;
@@ -68,4 +68,4 @@ std::vector<Operator> mtp_operators(const Transformer& model, double micro_batch
   return std::move(list.operators);
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::workload

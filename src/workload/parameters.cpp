@@ -1,6 +1,6 @@
 #include "workload/weights.hpp"
 
-namespace meshwright {
+namespace meshwright::workload {
 namespace {
 
 double final_norm(const Transformer& model) {
@@ -50,4 +50,4 @@ ParameterCounts parameter_counts(const Transformer& model) {
   return counts;
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::workload

@@ -4,7 +4,7 @@
 
 #include "meshwright/core/error.hpp"
 
-namespace meshwright {
+namespace meshwright::workload {
 
 // Cast traffic: a quantised GEMM input is read in bf16 (2 B) and written once row-wise and once transposed for the
 // weight gradient (TN-only tensor cores on Hopper; two scaling directions for block formats), plus its scales.
@@ -42,4 +42,4 @@ const Precision& precision(std::string_view name, const std::string& where) {
   throw Error(where, "unknown precision '" + std::string(name) + "'" + suggestion(name, names));
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::workload

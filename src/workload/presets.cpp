@@ -6,7 +6,7 @@
 
 #include "core/embedded.hpp"
 
-namespace meshwright {
+namespace meshwright::workload {
 namespace {
 
 bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
@@ -95,4 +95,4 @@ Transformer load_model(std::string_view name_or_path, const std::string& where) 
   throw Error(where, "unknown model '" + name + "'" + suggestion(name, names));
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::workload

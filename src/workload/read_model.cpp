@@ -4,7 +4,7 @@
 #include "meshwright/workload/presets.hpp"
 #include "workload/fields.hpp"
 
-namespace meshwright {
+namespace meshwright::workload {
 namespace {
 
 /// Reads members by key and remembers the keys, so that the rest can be refused.
@@ -158,4 +158,4 @@ std::string model_json(const Transformer& model, Fields fields) {
   return out.dump();
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::workload

@@ -6,7 +6,7 @@
 
 #include "meshwright/core/error.hpp"
 
-namespace meshwright {
+namespace meshwright::workload {
 namespace {
 
 struct Rule {
@@ -104,4 +104,4 @@ void check(const Transformer& model, const std::string& where) {
   }
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::workload

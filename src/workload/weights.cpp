@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace meshwright {
+namespace meshwright::workload {
 namespace {
 
 Weights standard_attention(const Transformer& m, const LayerShape& shape) {
@@ -131,4 +131,4 @@ double causal_pairs_per_query(const Transformer& model, const LayerShape& shape,
   return window - window * window / (2 * seq_len);
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::workload

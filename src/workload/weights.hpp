@@ -2,7 +2,7 @@
 // Weight elements of the parts of a block, shared by parameter counts, FLOPs and operators.
 #include "meshwright/workload/transformer.hpp"
 
-namespace meshwright {
+namespace meshwright::workload {
 
 /// Elements of matrices that multiply activations, and of everything else (biases, norms, convolutions, ...).
 struct Weights {
@@ -46,4 +46,4 @@ LayerShape mtp_shape(const Transformer& model);
 /// Key-value pairs that one query sees on average, over a causal sequence.
 double causal_pairs_per_query(const Transformer& model, const LayerShape& shape, double seq_len);
 
-}  // namespace meshwright
+}  // namespace meshwright::workload

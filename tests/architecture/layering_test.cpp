@@ -94,24 +94,4 @@ TEST(Layering, TheLibraryNeitherPrintsNorExits) {
   }
 }
 
-// Two types of one name in namespace meshwright are one type to the linker: what is made of them is mixed up at run
-// time.
-TEST(Layering, ATypeOfAHeaderHasItsNameToItself) {
-  static const std::regex pattern("^(?:struct|class|enum class|enum) (\\w+)[^;]*\\{");
-  std::map<std::string, std::string> homes;
-  for (const fs::path& base : {root / "include", root / "src"}) {
-    for (const auto& entry : fs::recursive_directory_iterator(base)) {
-      if (entry.path().extension() != ".hpp") continue;
-      std::ifstream in(entry.path());
-      for (std::string text; std::getline(in, text);) {
-        std::smatch match;
-        if (!std::regex_search(text, match, pattern)) continue;
-        const auto [first, fresh] = homes.emplace(match[1], entry.path().string());
-        EXPECT_TRUE(fresh) << match[1] << " in " << entry.path() << " and in " << first->second;
-      }
-    }
-  }
-  EXPECT_GT(homes.size(), 100U) << "the scan found too few types to mean anything";
-}
-
 }  // namespace

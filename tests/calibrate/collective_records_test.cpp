@@ -10,7 +10,7 @@
 #include "meshwright/calibrate/collective_accuracy.hpp"
 #include "meshwright/calibrate/media_fit.hpp"
 
-namespace meshwright {
+namespace meshwright::calibrate {
 namespace {
 
 using namespace literals;
@@ -125,4 +125,4 @@ TEST(Media, OverlayIsReadAsWritten) {
 }
 
 }  // namespace
-}  // namespace meshwright
+}  // namespace meshwright::calibrate

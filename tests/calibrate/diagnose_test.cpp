@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-namespace meshwright {
+namespace meshwright::calibrate {
 namespace {
 
 using namespace literals;
@@ -149,4 +149,4 @@ TEST(Diagnose, PublishedProblemsAreSeen) {
 }
 
 }  // namespace
-}  // namespace meshwright
+}  // namespace meshwright::calibrate

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <fstream>
 
-namespace meshwright {
+namespace meshwright::calibrate {
 namespace {
 
 TEST(RobustFit, FindsALineDespiteOutliers) {
@@ -143,4 +143,4 @@ TEST(KernelFit, TheOverlayChangesTheDatabaseToWhatWasFitted) {
 }
 
 }  // namespace
-}  // namespace meshwright
+}  // namespace meshwright::calibrate

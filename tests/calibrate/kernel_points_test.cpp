@@ -8,7 +8,7 @@
 
 #include "meshwright/core/error.hpp"
 
-namespace meshwright {
+namespace meshwright::calibrate {
 namespace {
 
 using testing::HasSubstr;
@@ -121,4 +121,4 @@ TEST(KernelPoints, ShippedEfficienciesPredictThePublishedPrefills) {
 }
 
 }  // namespace
-}  // namespace meshwright
+}  // namespace meshwright::calibrate

@@ -5,7 +5,7 @@
 
 #include "meshwright/core/error.hpp"
 
-namespace meshwright {
+namespace meshwright::calibrate {
 namespace {
 
 constexpr std::string_view whole = R"(# Collective test starting: all_reduce_perf
@@ -69,4 +69,4 @@ TEST(NcclTestsLog, RefusesTextWithoutRows) {
 }
 
 }  // namespace
-}  // namespace meshwright
+}  // namespace meshwright::calibrate

@@ -8,7 +8,7 @@
 #include "meshwright/calibrate/fit_runs.hpp"
 #include "meshwright/calibrate/validate_runs.hpp"
 
-namespace meshwright {
+namespace meshwright::calibrate {
 namespace {
 
 using testing::HasSubstr;
@@ -155,4 +155,4 @@ TEST(Records, OfTheFolderAreAllPredictedOrLeftOutWithAReason) {
 }
 
 }  // namespace
-}  // namespace meshwright
+}  // namespace meshwright::calibrate

@@ -7,7 +7,7 @@
 
 #include "meshwright/core/error.hpp"
 
-namespace meshwright {
+namespace meshwright::collectives {
 namespace {
 
 TEST(Algorithm, NamesAreUniqueWithinACollective) {
@@ -53,4 +53,4 @@ TEST(Algorithm, StagesNameFlatRowsOfTheTable) {
 }
 
 }  // namespace
-}  // namespace meshwright
+}  // namespace meshwright::collectives

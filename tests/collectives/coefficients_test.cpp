@@ -4,7 +4,7 @@
 
 #include "meshwright/collectives/algorithm.hpp"
 
-namespace meshwright {
+namespace meshwright::collectives {
 namespace {
 
 Coefficients of(Collective collective, std::string_view row, const Shape& shape, std::size_t level = 0) {
@@ -58,4 +58,4 @@ TEST(Coefficients, NodeLimitedDispatchSavesTheNetwork) {
 }
 
 }  // namespace
-}  // namespace meshwright
+}  // namespace meshwright::collectives

@@ -5,7 +5,7 @@
 
 #include "meshwright/core/error.hpp"
 
-namespace meshwright {
+namespace meshwright::collectives {
 namespace {
 
 TEST(Collective, EveryNameIsReadBack) {
@@ -43,4 +43,4 @@ TEST(Collective, BusBandwidthFactorsAreThoseOfNcclTests) {
 }
 
 }  // namespace
-}  // namespace meshwright
+}  // namespace meshwright::collectives

@@ -6,7 +6,7 @@
 #include "meshwright/core/error.hpp"
 #include "meshwright/hardware/catalog.hpp"
 
-namespace meshwright {
+namespace meshwright::collectives {
 namespace {
 
 using namespace literals;
@@ -158,4 +158,4 @@ TEST(Platform, EveryNodeHasMediaAndKinAreMarked) {
 }
 
 }  // namespace
-}  // namespace meshwright
+}  // namespace meshwright::collectives

@@ -6,7 +6,7 @@
 #include "meshwright/core/error.hpp"
 #include "topology/clusters.hpp"
 
-namespace meshwright {
+namespace meshwright::collectives {
 namespace {
 
 using namespace testing_clusters;
@@ -108,4 +108,4 @@ TEST(Evaluate, UnknownAlgorithmsAreRefusedAndGroupsOfOneEmpty) {
 }
 
 }  // namespace
-}  // namespace meshwright
+}  // namespace meshwright::collectives

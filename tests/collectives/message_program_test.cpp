@@ -8,7 +8,7 @@
 
 #include "meshwright/collectives/algorithm.hpp"
 
-namespace meshwright {
+namespace meshwright::collectives {
 namespace {
 
 std::uint64_t makespan(std::string_view pattern, int ranks, std::uint64_t bytes, const LogGP& p = {}) {
@@ -74,4 +74,4 @@ TEST(Schedgen, OwnPatternsEqualTheRecordedTexts) {
 }
 
 }  // namespace
-}  // namespace meshwright
+}  // namespace meshwright::collectives

@@ -10,7 +10,7 @@
 
 #include "meshwright/core/error.hpp"
 
-namespace meshwright {
+namespace meshwright::collectives {
 namespace {
 
 NcclGraphs h100(int domains) { return nccl_graphs({.domains = domains}); }
@@ -203,4 +203,4 @@ TEST(NcclRecords, TheModelsLinesAreNccls) {
 }
 
 }  // namespace
-}  // namespace meshwright
+}  // namespace meshwright::collectives

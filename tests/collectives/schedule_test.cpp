@@ -6,7 +6,7 @@
 #include "meshwright/collectives/algorithm.hpp"
 #include "meshwright/collectives/verify.hpp"
 
-namespace meshwright {
+namespace meshwright::collectives {
 namespace {
 
 std::size_t transfers(const Schedule& s) {
@@ -74,4 +74,4 @@ TEST(Schedule, StagesRunOnTheLinesOfALevel) {
 }
 
 }  // namespace
-}  // namespace meshwright
+}  // namespace meshwright::collectives

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace meshwright {
+namespace meshwright::collectives {
 namespace {
 
 using testing::HasSubstr;
@@ -73,4 +73,4 @@ TEST(LowerBound, IsThatOfTheLiterature) {
 }
 
 }  // namespace
-}  // namespace meshwright
+}  // namespace meshwright::collectives

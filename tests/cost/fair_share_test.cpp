@@ -6,7 +6,7 @@
 #include <limits>
 #include <random>
 
-namespace meshwright {
+namespace meshwright::cost {
 namespace {
 
 struct Case {
@@ -94,4 +94,4 @@ TEST(FairShare, RandomProblemsSatisfyTheDefinition) {
 }
 
 }  // namespace
-}  // namespace meshwright
+}  // namespace meshwright::cost

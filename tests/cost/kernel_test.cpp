@@ -8,7 +8,7 @@
 
 #include "meshwright/hardware/catalog.hpp"
 
-namespace meshwright {
+namespace meshwright::cost {
 namespace {
 
 using testing::DoubleNear;
@@ -261,4 +261,4 @@ TEST(Kernel, PublishedAttention) {
 }
 
 }  // namespace
-}  // namespace meshwright
+}  // namespace meshwright::cost

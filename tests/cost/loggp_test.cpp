@@ -5,7 +5,7 @@
 
 #include "meshwright/core/error.hpp"
 
-namespace meshwright {
+namespace meshwright::cost {
 namespace {
 
 std::vector<std::uint64_t> finish(std::string_view goal, const LogGP& p = {}) {
@@ -96,4 +96,4 @@ TEST(Goal, BadTextIsRefusedWithItsLine) {
 }
 
 }  // namespace
-}  // namespace meshwright
+}  // namespace meshwright::cost

@@ -7,7 +7,7 @@
 #include <cctype>
 #include <set>
 
-namespace meshwright {
+namespace meshwright::hardware {
 namespace {
 
 using namespace literals;
@@ -286,4 +286,4 @@ TEST(Switches, SplitPortsKeepTheCapacity) {
 }
 
 }  // namespace
-}  // namespace meshwright
+}  // namespace meshwright::hardware

@@ -7,7 +7,7 @@
 
 #include "meshwright/hardware/catalog.hpp"
 
-namespace meshwright {
+namespace meshwright::hardware {
 namespace {
 
 using namespace literals;
@@ -227,4 +227,4 @@ TEST(ClusterFromParts, TrustsWhatIsStated) {
 }
 
 }  // namespace
-}  // namespace meshwright
+}  // namespace meshwright::hardware

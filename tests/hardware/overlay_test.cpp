@@ -11,7 +11,7 @@
 
 #include "meshwright/hardware/catalog.hpp"
 
-namespace meshwright {
+namespace meshwright::hardware {
 namespace {
 
 using namespace literals;
@@ -187,4 +187,4 @@ TEST(Overlay, TheEnvironmentNamesOne) {
 }
 
 }  // namespace
-}  // namespace meshwright
+}  // namespace meshwright::hardware

@@ -9,7 +9,7 @@
 #include "meshwright/collectives/message_program.hpp"
 #include "meshwright/collectives/verify.hpp"
 
-namespace meshwright {
+namespace meshwright::tests {
 namespace {
 
 constexpr int most_ranks = 128;
@@ -200,4 +200,4 @@ TEST(CollectiveLaws, AlphaBetaOfTheScheduleIsAlphaBetaOfTheClosedForm) {
 }
 
 }  // namespace
-}  // namespace meshwright
+}  // namespace meshwright::tests

@@ -8,7 +8,7 @@
 #include "meshwright/cost/fair_share.hpp"
 #include "meshwright/topology/place.hpp"
 
-namespace meshwright {
+namespace meshwright::tests {
 namespace {
 
 using namespace literals;
@@ -159,4 +159,4 @@ TEST(Places, FlatRingEqualsTheGraph) {
 }
 
 }  // namespace
-}  // namespace meshwright
+}  // namespace meshwright::tests

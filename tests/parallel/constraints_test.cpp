@@ -5,7 +5,7 @@
 
 #include "parallel/jobs.hpp"
 
-namespace meshwright {
+namespace meshwright::parallel {
 namespace {
 
 using testing::HasSubstr;
@@ -128,4 +128,4 @@ TEST(Constraints, EveryRefusalNamesRuleNeededAndAvailable) {
 }
 
 }  // namespace
-}  // namespace meshwright
+}  // namespace meshwright::parallel

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <set>
 
-namespace meshwright {
+namespace meshwright::parallel {
 namespace {
 
 using testing::HasSubstr;
@@ -73,4 +73,4 @@ TEST(Framework, UnknownKeysAreRefused) {
 }
 
 }  // namespace
-}  // namespace meshwright
+}  // namespace meshwright::parallel

@@ -3,7 +3,7 @@
 
 #include "meshwright/parallel/job.hpp"
 
-namespace meshwright {
+namespace meshwright::parallel {
 namespace {
 
 using testing::Contains;
@@ -63,4 +63,4 @@ TEST(Job, OneClearLineForEachBadInput) {
 }
 
 }  // namespace
-}  // namespace meshwright
+}  // namespace meshwright::parallel

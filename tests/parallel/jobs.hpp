@@ -4,7 +4,7 @@
 
 #include "meshwright/parallel/job.hpp"
 
-namespace meshwright {
+namespace meshwright::parallel {
 
 inline Transformer llama(int layers, int hidden, int ffn, int heads, int kv_heads, int vocab = 128256) {
   Transformer m;
@@ -41,4 +41,4 @@ inline Job test_job(Transformer model, int accelerators, int seq_len, int global
   return job;
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::parallel

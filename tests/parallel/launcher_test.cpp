@@ -5,7 +5,7 @@
 
 #include "parallel/jobs.hpp"
 
-namespace meshwright {
+namespace meshwright::parallel {
 namespace {
 
 using testing::Contains;
@@ -69,4 +69,4 @@ TEST(Launcher, UnknownDialectIsRefused) {
 }
 
 }  // namespace
-}  // namespace meshwright
+}  // namespace meshwright::parallel

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace meshwright {
+namespace meshwright::parallel {
 namespace {
 
 using testing::HasSubstr;
@@ -72,4 +72,4 @@ TEST(Layout, DerivedDegrees) {
 }
 
 }  // namespace
-}  // namespace meshwright
+}  // namespace meshwright::parallel

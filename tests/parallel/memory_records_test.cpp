@@ -9,7 +9,7 @@
 #include "meshwright/parallel/memory.hpp"
 #include "parallel/records.hpp"
 
-namespace meshwright {
+namespace meshwright::parallel {
 namespace {
 
 constexpr double gib = 1073741824.0;
@@ -108,4 +108,4 @@ TEST(MemoryRecords, WhatRanFitsAndWhatFailedMostlyDoesNot) {
 }
 
 }  // namespace
-}  // namespace meshwright
+}  // namespace meshwright::parallel

@@ -4,7 +4,7 @@
 
 #include "parallel/jobs.hpp"
 
-namespace meshwright {
+namespace meshwright::parallel {
 namespace {
 
 constexpr double gib = 1073741824.0;
@@ -227,4 +227,4 @@ TEST(Memory, DualPipeHoldsParametersTwice) {
 }
 
 }  // namespace
-}  // namespace meshwright
+}  // namespace meshwright::parallel

@@ -5,7 +5,7 @@
 #include <array>
 #include <cmath>
 
-namespace meshwright {
+namespace meshwright::parallel {
 namespace {
 
 struct Case {
@@ -157,4 +157,4 @@ TEST(Published, DualPipe) {
 }
 
 }  // namespace
-}  // namespace meshwright
+}  // namespace meshwright::parallel

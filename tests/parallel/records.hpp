@@ -8,7 +8,7 @@
 #include "meshwright/core/reader.hpp"
 #include "meshwright/parallel/job.hpp"
 
-namespace meshwright {
+namespace meshwright::parallel {
 
 struct MemoryRecord {
   std::string id, set;
@@ -98,4 +98,4 @@ inline std::vector<MemoryRecord> memory_records(const std::string& set) {
   return records;
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::parallel

@@ -6,7 +6,7 @@
 
 #include "parallel/jobs.hpp"
 
-namespace meshwright {
+namespace meshwright::parallel {
 namespace {
 
 TEST(Stages, EverySplitDealsEveryLayerOnce) {
@@ -54,4 +54,4 @@ TEST(Stages, ChunksFollowTheSchedule) {
 }
 
 }  // namespace
-}  // namespace meshwright
+}  // namespace meshwright::parallel

@@ -8,7 +8,7 @@
 #include "meshwright/parallel/overlap.hpp"
 #include "parallel/jobs.hpp"
 
-namespace meshwright {
+namespace meshwright::parallel {
 namespace {
 
 Job job_on(const char* node, int accelerators, Transformer model, int seq_len, int global_batch,
@@ -164,4 +164,4 @@ TEST(Step, RackOf72IsTakenInEqualParts) {
 }
 
 }  // namespace
-}  // namespace meshwright
+}  // namespace meshwright::parallel

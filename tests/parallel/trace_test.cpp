@@ -6,7 +6,7 @@
 #include "meshwright/parallel/pipeline.hpp"
 #include "parallel/jobs.hpp"
 
-namespace meshwright {
+namespace meshwright::parallel {
 namespace {
 
 /// A prediction of ten seconds of work a stage, and what the closed form adds for the pipeline.
@@ -70,4 +70,4 @@ TEST(Trace, LongStepsAreCutShort) {
 }
 
 }  // namespace
-}  // namespace meshwright
+}  // namespace meshwright::parallel

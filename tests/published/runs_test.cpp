@@ -5,7 +5,7 @@
 #include "meshwright/parallel/prediction.hpp"
 #include "meshwright/workload/presets.hpp"
 
-namespace meshwright {
+namespace meshwright::tests {
 namespace {
 
 Job job_of(const char* model, const char* node, int accelerators, int seq_len, int global_batch, const char* recipe,
@@ -83,4 +83,4 @@ TEST(Published, MegatronWith1TOn3072And512A100) {
 }
 
 }  // namespace
-}  // namespace meshwright
+}  // namespace meshwright::tests

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <random>
 
-namespace meshwright {
+namespace meshwright::search {
 namespace {
 
 // A few degrees and few distinct times, so that ties and repeated degrees are common.
@@ -70,4 +70,4 @@ TEST(Collector, WithoutVariantsEveryLayoutHasOtherDegrees) {
 }
 
 }  // namespace
-}  // namespace meshwright
+}  // namespace meshwright::search

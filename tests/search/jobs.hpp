@@ -2,7 +2,7 @@
 // Jobs that the search tests share.
 #include "meshwright/parallel/job.hpp"
 
-namespace meshwright {
+namespace meshwright::search {
 
 inline Job test_job(const char* model, const char* node, int nodes, int seq_len, int global_batch,
                     const char* stack = "megatron-core") {
@@ -17,4 +17,4 @@ inline Job test_job(const char* model, const char* node, int nodes, int seq_len,
   return job;
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::search

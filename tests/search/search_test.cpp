@@ -11,7 +11,7 @@
 #include "meshwright/search/space.hpp"
 #include "search/jobs.hpp"
 
-namespace meshwright {
+namespace meshwright::search {
 namespace {
 
 /// The slow, obviously right engine: predict() of every layout of the space that nothing refuses.
@@ -110,4 +110,4 @@ TEST(Search, RunnersUpSayWhatTheyLose) {
 }
 
 }  // namespace
-}  // namespace meshwright
+}  // namespace meshwright::search

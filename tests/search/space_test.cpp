@@ -6,7 +6,7 @@
 
 #include "search/jobs.hpp"
 
-namespace meshwright {
+namespace meshwright::search {
 namespace {
 
 TEST(Space, DegreesDivideWhatTheyShard) {
@@ -49,4 +49,4 @@ TEST(Space, OneStageHasOneSchedule) {
 }
 
 }  // namespace
-}  // namespace meshwright
+}  // namespace meshwright::search

@@ -8,7 +8,7 @@
 #include "meshwright/topology/place.hpp"
 #include "topology/clusters.hpp"
 
-namespace meshwright {
+namespace meshwright::topology {
 namespace {
 
 using namespace testing_clusters;
@@ -122,4 +122,4 @@ TEST(Bill, TpuPodHas48OpticalSwitches) {
 }
 
 }  // namespace
-}  // namespace meshwright
+}  // namespace meshwright::topology

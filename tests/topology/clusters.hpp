@@ -3,7 +3,7 @@
 #include "meshwright/core/quantity.hpp"
 #include "meshwright/hardware/node.hpp"
 
-namespace meshwright::testing_clusters {
+namespace meshwright::topology::testing_clusters {
 
 using namespace meshwright::literals;
 
@@ -83,4 +83,4 @@ inline Cluster tpu_v4(int hosts) {
   return c;
 }
 
-}  // namespace meshwright::testing_clusters
+}  // namespace meshwright::topology::testing_clusters

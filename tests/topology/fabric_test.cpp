@@ -9,7 +9,7 @@
 #include "topology/clusters.hpp"
 #include "topology/graph.hpp"
 
-namespace meshwright {
+namespace meshwright::topology {
 namespace {
 
 using namespace testing_clusters;
@@ -149,4 +149,4 @@ TEST(Torus, WrapsAndTwists) {
 }
 
 }  // namespace
-}  // namespace meshwright
+}  // namespace meshwright::topology

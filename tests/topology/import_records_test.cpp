@@ -7,7 +7,7 @@
 #include "meshwright/core/reader.hpp"
 #include "meshwright/topology/import.hpp"
 
-namespace meshwright {
+namespace meshwright::topology {
 namespace {
 
 void expect_matrix(const NodeTopology& node, const Reader& want, const std::string& id) {
@@ -88,4 +88,4 @@ TEST(ImportRecords, EveryCase) {
 }
 
 }  // namespace
-}  // namespace meshwright
+}  // namespace meshwright::topology

@@ -7,7 +7,7 @@
 
 #include "meshwright/core/error.hpp"
 
-namespace meshwright {
+namespace meshwright::topology {
 namespace {
 
 bool has(const NodeTopology& node, const std::string& kind) {
@@ -246,4 +246,4 @@ TEST(ImportXml, RefusesOtherXmlAndKeepsWhatIsBeforeABreak) {
 }
 
 }  // namespace
-}  // namespace meshwright
+}  // namespace meshwright::topology

@@ -7,7 +7,7 @@
 
 #include "topology/clusters.hpp"
 
-namespace meshwright {
+namespace meshwright::topology {
 namespace {
 
 using namespace testing_clusters;
@@ -37,4 +37,4 @@ TEST(Picture, OfOneNode) {
 }
 
 }  // namespace
-}  // namespace meshwright
+}  // namespace meshwright::topology

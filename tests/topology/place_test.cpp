@@ -5,7 +5,7 @@
 #include "meshwright/topology/tiers.hpp"
 #include "topology/clusters.hpp"
 
-namespace meshwright {
+namespace meshwright::topology {
 namespace {
 
 using namespace testing_clusters;
@@ -123,4 +123,4 @@ TEST(PlanTiers, FewestThatFit) {
 }
 
 }  // namespace
-}  // namespace meshwright
+}  // namespace meshwright::topology

@@ -10,7 +10,7 @@
 #include "meshwright/topology/slices.hpp"
 #include "topology/clusters.hpp"
 
-namespace meshwright {
+namespace meshwright::topology {
 namespace {
 
 using namespace testing_clusters;
@@ -122,4 +122,4 @@ TEST(Published, CubesBeatLongSlices) {
 }
 
 }  // namespace
-}  // namespace meshwright
+}  // namespace meshwright::topology

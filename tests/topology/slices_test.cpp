@@ -7,7 +7,7 @@
 #include "meshwright/topology/fabric.hpp"
 #include "meshwright/topology/flows.hpp"
 
-namespace meshwright {
+namespace meshwright::topology {
 namespace {
 
 using namespace literals;
@@ -59,4 +59,4 @@ TEST(Slices, OpticalSwitchesPassOverFailedCubes) {
 }
 
 }  // namespace
-}  // namespace meshwright
+}  // namespace meshwright::topology

@@ -4,7 +4,7 @@
 
 #include "meshwright/workload/presets.hpp"
 
-namespace meshwright {
+namespace meshwright::workload {
 namespace {
 
 struct Published {
@@ -166,4 +166,4 @@ TEST(HuggingFaceFamilies, WrittenAndReadAgainTheModelIsTheSame) {
 }
 
 }  // namespace
-}  // namespace meshwright
+}  // namespace meshwright::workload

@@ -7,7 +7,7 @@
 
 #include "meshwright/workload/presets.hpp"
 
-namespace meshwright {
+namespace meshwright::workload {
 namespace {
 
 /// Within the tolerance, or refused by name, as the record says.
@@ -45,4 +45,4 @@ TEST(HuggingFaceSweep, TotalsAndActiveParametersWithinTolerance) {
 }
 
 }  // namespace
-}  // namespace meshwright
+}  // namespace meshwright::workload

@@ -7,7 +7,7 @@
 
 #include "meshwright/workload/presets.hpp"
 
-namespace meshwright {
+namespace meshwright::workload {
 namespace {
 
 using testing::AllOf;
@@ -268,4 +268,4 @@ TEST(HuggingFace, BadSizesNameTheKey) {
 }
 
 }  // namespace
-}  // namespace meshwright
+}  // namespace meshwright::workload

@@ -7,7 +7,7 @@
 
 #include "meshwright/workload/presets.hpp"
 
-namespace meshwright {
+namespace meshwright::workload {
 namespace {
 
 const Precision& bf16() { return precision("bf16", "test"); }
@@ -276,4 +276,4 @@ TEST(Operators, NothingToDoForNoTokens) {
 }
 
 }  // namespace
-}  // namespace meshwright
+}  // namespace meshwright::workload

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <set>
 
-namespace meshwright {
+namespace meshwright::workload {
 namespace {
 
 TEST(Presets, EveryPresetHasItsPublishedSize) {
@@ -60,4 +60,4 @@ TEST(Presets, UnknownNamesGetTheNearestSpelling) {
 }
 
 }  // namespace
-}  // namespace meshwright
+}  // namespace meshwright::workload

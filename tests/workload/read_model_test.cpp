@@ -4,7 +4,7 @@
 #include "meshwright/workload/precision.hpp"
 #include "meshwright/workload/presets.hpp"
 
-namespace meshwright {
+namespace meshwright::workload {
 namespace {
 
 using testing::HasSubstr;
@@ -88,4 +88,4 @@ TEST(Precision, RowsAreNamedOnceAndFound) {
 }
 
 }  // namespace
-}  // namespace meshwright
+}  // namespace meshwright::workload

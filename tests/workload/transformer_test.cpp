@@ -5,7 +5,7 @@
 
 #include "meshwright/workload/presets.hpp"
 
-namespace meshwright {
+namespace meshwright::workload {
 namespace {
 
 TEST(Transformer, MoeLayersByRule) {
@@ -122,4 +122,4 @@ TEST(Check, NamesTheFirstInconsistentField) {
 }
 
 }  // namespace
-}  // namespace meshwright
+}  // namespace meshwright::workload

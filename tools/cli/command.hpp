@@ -17,6 +17,8 @@
 #include <string>
 #include <string_view>
 
+#include "meshwright/core/namespaces.hpp"
+
 namespace meshwright::cli {
 
 /// Options that stand before the command's name.

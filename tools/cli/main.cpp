@@ -48,6 +48,7 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using namespace meshwright;
+  using namespace meshwright::everything;
   try {
     return cli::run(argc, argv);
   } catch (const Error& error) {

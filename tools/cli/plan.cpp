@@ -72,7 +72,7 @@ std::string no_layout(const Job& job, const SearchResult& result) {
 void run(const Options& options, const Globals& globals) {
   const Job job = make_job(options.job, load_catalog(globals.hardware));
   if (!options.flags.empty()) launcher_flags(job, Layout{}, options.flags);  // a bad dialect is refused before the work
-  const SearchResult result = search(job, options.search);
+  const SearchResult result = search::search(job, options.search);
   if (options.json) {
     auto document = nlohmann::ordered_json::parse(to_json(result));
     if (!options.flags.empty() && !result.best.empty()) {

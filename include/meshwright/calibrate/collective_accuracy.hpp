@@ -5,10 +5,10 @@
 
 #include "meshwright/calibrate/collective_records.hpp"
 
-namespace meshwright {
+namespace meshwright::calibrate {
 
 /// Markdown: errors of rows from 1 MiB and up to 64 KiB by platform and by collective, the worst tables, and what was
 /// left out by which rule. docs/accuracy-collectives.md is this text for the published tables.
 std::string collective_accuracy(const std::vector<CollectiveCheck>& checks);
 
-}  // namespace meshwright
+}  // namespace meshwright::calibrate

@@ -8,7 +8,7 @@
 #include "meshwright/core/reader.hpp"
 #include "meshwright/hardware/catalog.hpp"
 
-namespace meshwright {
+namespace meshwright::calibrate {
 
 struct MeasuredRow {
   Bytes bytes{};  ///< nccl-tests' size column
@@ -69,4 +69,4 @@ struct ErrorSummary {
 /// Of rows whose size lies within [least, most].
 ErrorSummary summarise(const std::vector<CollectiveCheck>& checks, Bytes least, Bytes most);
 
-}  // namespace meshwright
+}  // namespace meshwright::calibrate

@@ -5,7 +5,7 @@
 
 #include "meshwright/calibrate/collective_records.hpp"
 
-namespace meshwright {
+namespace meshwright::calibrate {
 
 /// What is known of a run. Only the cluster is needed; the more is given, the sharper the answer.
 struct Observation {
@@ -44,4 +44,4 @@ struct Diagnosis {
 /// no NVLS, ...) and kept where the measured rows fit them and not the healthy prediction.
 Diagnosis diagnose(const Observation& observation);
 
-}  // namespace meshwright
+}  // namespace meshwright::calibrate

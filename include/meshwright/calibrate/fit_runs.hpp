@@ -7,7 +7,7 @@
 
 #include "meshwright/calibrate/run_records.hpp"
 
-namespace meshwright {
+namespace meshwright::calibrate {
 
 /// One parameter: of a device, a medium or a framework profile; never of a run or a model.
 struct RunParameter {
@@ -43,4 +43,4 @@ RunFit fit_runs(std::span<const RunRecord> runs, bool cross_validate = true);
 /// src/calibrate/runs_overlay.cpp).
 std::string overlay_json(const RunFit& fit, const Catalog& catalog, const std::string& description);
 
-}  // namespace meshwright
+}  // namespace meshwright::calibrate

@@ -7,7 +7,7 @@
 
 #include "meshwright/calibrate/kernel_points.hpp"
 
-namespace meshwright {
+namespace meshwright::calibrate {
 
 /// One parameter of a fit: searched on a logarithmic scale within [least, most].
 struct FitParameter {
@@ -44,4 +44,4 @@ std::vector<AttentionFit> fit_attention(const std::vector<AttentionGroup>& group
 std::string efficiency_overlay(const std::vector<GemmFit>& gemm, const std::vector<AttentionFit>& attention,
                                const std::string& source);
 
-}  // namespace meshwright
+}  // namespace meshwright::calibrate

@@ -8,7 +8,7 @@
 #include "meshwright/cost/kernel.hpp"
 #include "meshwright/hardware/catalog.hpp"
 
-namespace meshwright {
+namespace meshwright::calibrate {
 
 struct GemmPoint {
   double m = 0, n = 0, k = 0;
@@ -81,4 +81,4 @@ struct KernelCheck {
 KernelCheck check_gemm_points(const std::filesystem::path& path, const Catalog& catalog);
 KernelCheck check_attention_points(const std::filesystem::path& path, const Catalog& catalog);
 
-}  // namespace meshwright
+}  // namespace meshwright::calibrate

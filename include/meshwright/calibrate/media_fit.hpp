@@ -5,7 +5,7 @@
 
 #include "meshwright/calibrate/collective_records.hpp"
 
-namespace meshwright {
+namespace meshwright::calibrate {
 
 struct MediaFitOptions {
   int sweeps = 8;       ///< at most so many rounds over the media
@@ -35,4 +35,4 @@ struct MediaFit {
 MediaFit fit_media(const std::vector<CollectiveTable>& tables, const std::vector<Medium>& start,
                    const MediaFitOptions& options = {});
 
-}  // namespace meshwright
+}  // namespace meshwright::calibrate

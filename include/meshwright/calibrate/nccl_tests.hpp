@@ -7,7 +7,7 @@
 
 #include "meshwright/calibrate/collective_records.hpp"
 
-namespace meshwright {
+namespace meshwright::calibrate {
 
 /// One run of one *_perf program. What a shortened log lacks stays empty.
 struct NcclTestsLog {
@@ -29,4 +29,4 @@ CollectiveTable table_of_log(const NcclTestsLog& log, const Cluster& cluster, st
 /// The cluster that a log's "Rank" lines show, with the accelerator's usual node; nothing where they are missing.
 std::optional<Cluster> cluster_of_log(const NcclTestsLog& log, const Catalog& catalog);
 
-}  // namespace meshwright
+}  // namespace meshwright::calibrate

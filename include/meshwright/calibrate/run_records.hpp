@@ -8,7 +8,7 @@
 #include "meshwright/hardware/catalog.hpp"
 #include "meshwright/parallel/job.hpp"
 
-namespace meshwright {
+namespace meshwright::calibrate {
 
 /// What a run reported; nothing where it did not.
 struct MeasuredRun {
@@ -38,4 +38,4 @@ RunRecord read_run_record(const Reader& record, const Catalog& catalog);
 /// The published runs that ship with the library (data/runs), one Reader a record.
 std::vector<Reader> published_runs();
 
-}  // namespace meshwright
+}  // namespace meshwright::calibrate

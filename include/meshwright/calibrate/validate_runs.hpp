@@ -9,7 +9,7 @@
 #include "meshwright/calibrate/run_records.hpp"
 #include "meshwright/parallel/prediction.hpp"
 
-namespace meshwright {
+namespace meshwright::calibrate {
 
 /// One record with its prediction.
 struct RunCheck {
@@ -49,4 +49,4 @@ std::map<std::string, ErrorFigures> figures_by_group(std::span<const RunCheck> c
 /// docs/accuracy.md: figures by group, the baseline beside them, and the records that are furthest off.
 std::string accuracy_markdown(std::span<const RunCheck> checks);
 
-}  // namespace meshwright
+}  // namespace meshwright::calibrate

@@ -8,7 +8,7 @@
 #include "meshwright/collectives/coefficients.hpp"
 #include "meshwright/collectives/schedule.hpp"
 
-namespace meshwright {
+namespace meshwright::collectives {
 
 /// Which lower bounds apply to a row.
 enum class Means { ranks, torus_links, switch_reduction };
@@ -52,4 +52,4 @@ Schedule schedule(const Algorithm& algorithm, const Shape& shape);
 /// The table as Markdown (docs/algorithms.md).
 std::string algorithms_markdown();
 
-}  // namespace meshwright
+}  // namespace meshwright::collectives

@@ -4,7 +4,7 @@
 
 #include "meshwright/collectives/schedule.hpp"
 
-namespace meshwright {
+namespace meshwright::collectives {
 
 /// T = rounds * alpha + wire * n * beta + reduced * n * gamma (Thakur, Rabenseifner, Gropp 2005). Exact rationals.
 struct Coefficients {
@@ -29,4 +29,4 @@ using LevelCoefficients = std::array<Coefficients, level_limit>;
 /// The coefficients as the schedule has them: counted round by round, port by port.
 LevelCoefficients read_coefficients(const Schedule& schedule);
 
-}  // namespace meshwright
+}  // namespace meshwright::collectives

@@ -6,7 +6,7 @@
 
 #include "meshwright/core/ratio.hpp"
 
-namespace meshwright {
+namespace meshwright::collectives {
 
 enum class Collective { all_reduce, all_gather, reduce_scatter, broadcast, reduce, all_to_all, send_recv };
 inline constexpr std::size_t collective_count = 7;
@@ -19,4 +19,4 @@ Collective parse_collective(std::string_view text, const std::string& where);
 /// busbw / algbw of `ranks` ranks (nccl-tests PERFORMANCE.md): 2(p-1)/p, (p-1)/p or 1.
 Ratio busbw_factor(Collective collective, int ranks);
 
-}  // namespace meshwright
+}  // namespace meshwright::collectives

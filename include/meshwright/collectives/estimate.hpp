@@ -8,7 +8,7 @@
 #include "meshwright/hardware/platform.hpp"
 #include "meshwright/topology/place.hpp"
 
-namespace meshwright {
+namespace meshwright::collectives {
 
 /// What a user may force, as NCCL_ALGO and NCCL_PROTO do; empty = free.
 struct CollectiveOptions {
@@ -38,4 +38,4 @@ bool applies(Collective collective, const GroupPlace& place, const Platform& pla
 std::vector<CollectiveEstimate> candidates(Collective collective, Bytes bytes, const GroupPlace& place,
                                            const Platform& platform, const CollectiveOptions& options = {});
 
-}  // namespace meshwright
+}  // namespace meshwright::collectives

@@ -16,7 +16,7 @@
 #include "meshwright/topology/flows.hpp"
 #include "meshwright/topology/place.hpp"
 
-namespace meshwright {
+namespace meshwright::collectives {
 
 enum class CostModel { alpha_beta, loggp, flow };
 inline constexpr std::array<std::string_view, 3> cost_model_names = {"alpha-beta", "loggp", "flow"};
@@ -83,4 +83,4 @@ struct CollectiveEvaluation {
 std::vector<CollectiveEvaluation> evaluate(CostModel model, Collective collective, Bytes n, const Cluster& cluster,
                                            int size, int stride = 1, std::string_view algorithm = {});
 
-}  // namespace meshwright
+}  // namespace meshwright::collectives

@@ -4,7 +4,7 @@
 
 #include "meshwright/topology/flows.hpp"
 
-namespace meshwright {
+namespace meshwright::collectives {
 
 struct FlowResult {
   Seconds time{};              ///< until the last flow is done; infinite where one has no way left
@@ -20,4 +20,4 @@ struct FlowResult {
 FlowResult solve_flows(const Fabric& fabric, std::span<const Flow> flows, const RouteOptions& options = {});
 Seconds flow_time(const Fabric& fabric, std::span<const Flow> flows, const RouteOptions& options = {});
 
-}  // namespace meshwright
+}  // namespace meshwright::collectives

@@ -9,7 +9,7 @@
 #include "meshwright/core/reader.hpp"
 #include "meshwright/cost/loggp.hpp"
 
-namespace meshwright {
+namespace meshwright::collectives {
 
 /// When a rank may send: as soon as the data is there (after the receives that brought or changed one of its chunks),
 /// or only once it has received all of the last round that brought it something (a rank that waits in every round).
@@ -37,4 +37,4 @@ struct LoggopsimCheck {
 /// Reads {"pattern", "P", "bytes", "extra", "L", "o", "g", "G", "O", "S", "makespan", "hosts", "goal"} and plays it.
 LoggopsimCheck check_loggopsim_record(const Reader& record);
 
-}  // namespace meshwright
+}  // namespace meshwright::collectives

@@ -15,7 +15,7 @@
 #include "meshwright/hardware/medium.hpp"
 #include "meshwright/hardware/node.hpp"
 
-namespace meshwright {
+namespace meshwright::collectives {
 
 /// In the order in which NCCL breaks ties.
 enum class NcclAlgorithm { tree, ring, collnet_direct, collnet_chain, nvls, nvls_tree, pat };
@@ -134,4 +134,4 @@ struct NcclChoiceCheck {
 /// model stands in. Nothing where the system is unknown.
 std::optional<NcclChoiceCheck> check_nccl_choice(const Reader& record, std::span<const NcclGraphs> known);
 
-}  // namespace meshwright
+}  // namespace meshwright::collectives

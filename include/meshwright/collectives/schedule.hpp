@@ -13,7 +13,7 @@
 #include "meshwright/collectives/collective.hpp"
 #include "meshwright/core/ratio.hpp"
 
-namespace meshwright {
+namespace meshwright::collectives {
 
 inline constexpr int level_limit = 3;
 
@@ -90,4 +90,4 @@ std::vector<Phase> pipelined(const std::vector<std::vector<Transfer>>& stages, i
 /// line among the `inner` ranks of the levels below. Each line brings its own switches.
 void append_stage(Schedule& whole, const Schedule& flat, int level);
 
-}  // namespace meshwright
+}  // namespace meshwright::collectives

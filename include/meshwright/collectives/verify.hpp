@@ -5,7 +5,7 @@
 
 #include "meshwright/collectives/algorithm.hpp"
 
-namespace meshwright {
+namespace meshwright::collectives {
 
 /// Plays the schedule symbolically: every chunk of every rank is the set of ranks whose contribution it holds. Returns
 /// nothing where each rank ends with exactly what the collective promises; otherwise the first fault: a contribution
@@ -18,4 +18,4 @@ std::optional<std::string> find_fault(const Schedule& schedule);
 /// vector crosses a port once each way; with links to several neighbours a port's bound is shared by them.
 Coefficients lower_bound(Collective collective, const Shape& shape, Means means);
 
-}  // namespace meshwright
+}  // namespace meshwright::collectives

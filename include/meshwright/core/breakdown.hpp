@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "meshwright/core/namespaces.hpp"
+
 namespace meshwright {
 
 /// One named term in base units. A term with parts is the sum of them; a leaf says where its number comes from.

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "meshwright/core/namespaces.hpp"
+
 namespace meshwright {
 
 /// Bad input: thrown by readers and constructors only, never by evaluation.

@@ -4,6 +4,8 @@
 #include <compare>
 #include <concepts>
 
+#include "meshwright/core/namespaces.hpp"
+
 namespace meshwright {
 
 /// Exponents of the base units. Bandwidth is {1, -1, 0, 0, 0}, power {0, -1, 0, 1, 0}.

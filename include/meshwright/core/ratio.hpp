@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <numeric>
 
+#include "meshwright/core/namespaces.hpp"
+
 namespace meshwright {
 
 /// A reduced fraction with positive denominator. Overflow is undefined: coefficients stay far below 2^31.

@@ -2,7 +2,7 @@
 // The alpha-beta-gamma cost of a message pattern (Hockney 1994; Thakur, Rabenseifner, Gropp 2005, sec. 3).
 #include "meshwright/core/quantity.hpp"
 
-namespace meshwright {
+namespace meshwright::cost {
 
 /// alpha: latency of a message; beta: seconds per byte on the wire; gamma: seconds per byte combined.
 struct AlphaBeta {
@@ -16,4 +16,4 @@ constexpr Seconds alpha_beta_time(const AlphaBeta& link, double rounds, double w
   return rounds * link.alpha + wire * (n * link.beta) + reduced * (n * link.gamma);
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::cost

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-namespace meshwright {
+namespace meshwright::cost {
 
 /// A flow uses `share` units of a resource for each unit of its own rate: 1 for a link that carries all of it, 1/8
 /// where it is sprayed over eight links.
@@ -30,4 +30,4 @@ struct FairShareProblem {
 /// resource on which no other flow is at a higher level).
 std::vector<double> fair_share(const FairShareProblem& problem);
 
-}  // namespace meshwright
+}  // namespace meshwright::cost

@@ -3,7 +3,7 @@
 // Formulas, sources and accuracy: docs/models.md, "Kernels".
 #include "meshwright/hardware/accelerator.hpp"
 
-namespace meshwright {
+namespace meshwright::cost {
 
 /// Short bursts run faster than a training step does: power limits. Steps use `sustained`; a benchmark that loops one
 /// kernel is `burst`, and slows down as its kernel gets longer (`fade`).
@@ -52,4 +52,4 @@ Seconds prefill_attention_time(const AttentionShape& shape, const Accelerator& d
 /// Streaming kernels: kernels * floor + (bytes - half of what fits the L2 cache) / (fraction * bandwidth).
 Seconds memory_bound_time(Bytes bytes, const Accelerator& device, double kernels = 1);
 
-}  // namespace meshwright
+}  // namespace meshwright::cost

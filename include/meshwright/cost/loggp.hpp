@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace meshwright {
+namespace meshwright::cost {
 
 /// Defaults are those of LogGOPSim.
 struct LogGP {
@@ -55,4 +55,4 @@ ClockSweep simulate(const MessageProgram& program, const LogGP& parameters);
 /// One message between idle ranks [ns]: 2 o + L + (s-1) max(O, G).
 std::uint64_t message_time(const LogGP& parameters, std::uint64_t bytes);
 
-}  // namespace meshwright
+}  // namespace meshwright::cost

@@ -9,7 +9,7 @@
 #include "meshwright/hardware/efficiency.hpp"
 #include "meshwright/hardware/provenance.hpp"
 
-namespace meshwright {
+namespace meshwright::hardware {
 
 struct Accelerator {
   std::string name;                  ///< "H100-SXM5-80GB"
@@ -41,4 +41,4 @@ struct Accelerator {
   FlopsPerSecond peak(DType t) const { return peak_dense[static_cast<std::size_t>(t)]; }
 };
 
-}  // namespace meshwright
+}  // namespace meshwright::hardware

@@ -8,7 +8,7 @@
 #include "meshwright/core/reader.hpp"
 #include "meshwright/hardware/node.hpp"
 
-namespace meshwright {
+namespace meshwright::hardware {
 
 struct ReferenceCluster {
   std::string name, title;
@@ -75,4 +75,4 @@ Cluster cluster_from_parts(const Catalog& catalog, std::string_view accelerator,
                            int scale_up_domain, int nics_per_node, BytesPerSecond nic_bandwidth,
                            std::string_view fabric, const std::string& where);
 
-}  // namespace meshwright
+}  // namespace meshwright::hardware

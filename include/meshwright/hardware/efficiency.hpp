@@ -9,7 +9,7 @@
 #include "meshwright/core/quantity.hpp"
 #include "meshwright/hardware/provenance.hpp"
 
-namespace meshwright {
+namespace meshwright::hardware {
 
 /// Matrix multiplication in one dtype; cost/kernel.hpp has the formula that these parameters enter.
 struct GemmEfficiency {
@@ -68,4 +68,4 @@ struct DeviceEfficiency {
   GemmEfficiency& of(DType t) { return gemm[static_cast<std::size_t>(t)]; }
 };
 
-}  // namespace meshwright
+}  // namespace meshwright::hardware

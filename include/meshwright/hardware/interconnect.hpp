@@ -6,7 +6,7 @@
 #include "meshwright/core/quantity.hpp"
 #include "meshwright/hardware/provenance.hpp"
 
-namespace meshwright {
+namespace meshwright::hardware {
 
 /// A link generation: "nvlink4", "pcie-gen5", "infiniband-ndr", "ethernet-400g", "efa-v2", "ici-v5p", "xgmi3", ...
 struct Link {
@@ -59,4 +59,4 @@ struct Switch {
 /// split_radix. A switch whose ports are slower, or don't split, comes back as it is.
 Switch split_to(Switch sw, BytesPerSecond port_bandwidth);
 
-}  // namespace meshwright
+}  // namespace meshwright::hardware

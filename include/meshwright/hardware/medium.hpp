@@ -9,8 +9,10 @@
 #include "meshwright/hardware/provenance.hpp"
 
 namespace meshwright {
-
 class Reader;
+}
+
+namespace meshwright::hardware {
 
 /// NCCL's wire protocols. LL sends 4 of 8 bytes and no fence, LL128 120 of 128, Simple everything after a fence.
 enum class Protocol { ll, ll128, simple };
@@ -70,4 +72,4 @@ const std::vector<Medium>& builtin_media();
 /// JSON document of media, as read_media reads it.
 std::string to_json(const std::vector<Medium>& media, std::string_view description);
 
-}  // namespace meshwright
+}  // namespace meshwright::hardware

@@ -7,7 +7,7 @@
 #include "meshwright/hardware/interconnect.hpp"
 #include "meshwright/hardware/medium.hpp"
 
-namespace meshwright {
+namespace meshwright::hardware {
 
 /// How accelerators of one scale-up domain are joined.
 enum class ScaleUpKind { none, pcie, cube_mesh, nvlink_bridge, switched, full_mesh, torus_2d, torus_3d };
@@ -74,4 +74,4 @@ struct Cluster {
   int accelerators() const { return nodes * node.accelerators; }
 };
 
-}  // namespace meshwright
+}  // namespace meshwright::hardware

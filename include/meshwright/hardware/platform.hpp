@@ -6,7 +6,7 @@
 #include "meshwright/hardware/medium.hpp"
 #include "meshwright/hardware/node.hpp"
 
-namespace meshwright {
+namespace meshwright::hardware {
 
 struct Platform {
   std::string name;  ///< "nvlink4 + infiniband"
@@ -21,4 +21,4 @@ Platform platform_of(const Cluster& cluster);
 /// Name of the medium of a cluster's network: "infiniband", "roce", "efa-v1", "efa-v2", "tcpx", "slingshot", ...
 std::string scale_out_medium(const Cluster& cluster);
 
-}  // namespace meshwright
+}  // namespace meshwright::hardware

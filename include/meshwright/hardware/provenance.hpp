@@ -5,7 +5,7 @@
 
 #include "meshwright/core/quantity.hpp"
 
-namespace meshwright {
+namespace meshwright::hardware {
 
 /// How much a figure can be trusted, best first.
 enum class Evidence { measured, calibrated, extrapolated, data_sheet };
@@ -29,4 +29,4 @@ struct Price {
   std::string url;
 };
 
-}  // namespace meshwright
+}  // namespace meshwright::hardware

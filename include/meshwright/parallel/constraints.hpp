@@ -7,7 +7,7 @@
 #include "meshwright/parallel/job.hpp"
 #include "meshwright/parallel/layout.hpp"
 
-namespace meshwright {
+namespace meshwright::parallel {
 
 /// The rules in the order in which they are tried.
 enum class Rule {
@@ -52,4 +52,4 @@ StageSplit usual_stage_split(int layers, const Framework& framework, int pp, int
 /// What `automatic` stands for: cost, even, embedding or uneven; automatic where nothing is allowed.
 StageSplit resolved_split(StageSplit split, int layers, const Framework& framework, int pp, int vp) noexcept;
 
-}  // namespace meshwright
+}  // namespace meshwright::parallel

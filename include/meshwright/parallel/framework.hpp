@@ -12,7 +12,7 @@
 #include "meshwright/hardware/catalog.hpp"
 #include "meshwright/parallel/layout.hpp"
 
-namespace meshwright {
+namespace meshwright::parallel {
 
 /// The axes that a stack may lack; every stack has dp.
 inline constexpr std::array<std::string_view, 4> axis_names = {"tp", "cp", "pp", "ep"};
@@ -118,4 +118,4 @@ const Framework& framework(std::string_view name, const std::string& where);
 /// The same among frameworks(catalog).
 Framework framework(std::string_view name, const std::string& where, const Catalog& catalog);
 
-}  // namespace meshwright
+}  // namespace meshwright::parallel

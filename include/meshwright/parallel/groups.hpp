@@ -3,7 +3,7 @@
 // neighbours, pipeline stages furthest apart), as Megatron-Core, nanotron and torchtitan number them.
 #include "meshwright/parallel/layout.hpp"
 
-namespace meshwright {
+namespace meshwright::parallel {
 
 /// Ranks of one group: `size` of them, `stride` apart in rank order.
 struct Group {
@@ -21,4 +21,4 @@ struct Groups {
 };
 Groups groups(const Layout& layout) noexcept;
 
-}  // namespace meshwright
+}  // namespace meshwright::parallel

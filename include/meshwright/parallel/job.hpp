@@ -10,7 +10,7 @@
 #include "meshwright/workload/precision.hpp"
 #include "meshwright/workload/presets.hpp"
 
-namespace meshwright {
+namespace meshwright::parallel {
 
 struct Job {
   Transformer model;
@@ -37,4 +37,4 @@ double moe_imbalance(const Transformer& model, double value, const std::string& 
 /// default that entered is added to `job.assumptions`.
 Layout read_job_layout(const Reader& layout, Job& job);
 
-}  // namespace meshwright
+}  // namespace meshwright::parallel

@@ -4,7 +4,7 @@
 
 #include "meshwright/parallel/prediction.hpp"
 
-namespace meshwright {
+namespace meshwright::parallel {
 
 /// The object {"tp", "cp", ...} with every field of Layout by its name.
 std::string to_json(const Layout& layout);
@@ -13,4 +13,4 @@ std::string to_json(const Layout& layout);
 /// "assumptions"}; base SI units with the unit in the key.
 std::string to_json(const Prediction& prediction);
 
-}  // namespace meshwright
+}  // namespace meshwright::parallel

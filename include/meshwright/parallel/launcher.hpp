@@ -7,7 +7,7 @@
 #include "meshwright/parallel/job.hpp"
 #include "meshwright/parallel/layout.hpp"
 
-namespace meshwright {
+namespace meshwright::parallel {
 
 /// Names of the dialects: "megatron", "megatron-deepspeed", "torchtitan", "nanotron", "deepspeed", "fsdp", "maxtext".
 std::vector<std::string> launcher_dialects();
@@ -23,4 +23,4 @@ std::vector<std::string> launcher_dialects();
 ///   maxtext             keys of MaxText's base.yml
 std::vector<std::string> launcher_flags(const Job& job, const Layout& layout, std::string_view dialect = {});
 
-}  // namespace meshwright
+}  // namespace meshwright::parallel

@@ -6,7 +6,7 @@
 
 #include "meshwright/core/reader.hpp"
 
-namespace meshwright {
+namespace meshwright::parallel {
 
 enum class Recompute { none, selective, full };
 inline constexpr std::array<std::string_view, 3> recompute_names = {"none", "selective", "full"};
@@ -83,4 +83,4 @@ std::string describe_layout(const Layout& layout);
 /// Keys are the field names ("layout" object of plan --json); unknown keys are refused.
 Layout read_layout(const Reader& reader);
 
-}  // namespace meshwright
+}  // namespace meshwright::parallel

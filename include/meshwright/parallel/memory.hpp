@@ -9,7 +9,7 @@
 #include "meshwright/parallel/prediction.hpp"
 #include "meshwright/parallel/tables.hpp"
 
-namespace meshwright {
+namespace meshwright::parallel {
 
 /// One block (or the embedding, the head, a multi-token-prediction module) of one micro-batch on one rank.
 struct BlockMemory {
@@ -69,4 +69,4 @@ Fit fit(const Job& job, const Memory& memory);
 /// "device memory: needs 91.2 GB, has 83.3 GB" for a layout that does not fit.
 std::optional<Violation> memory_violation(const Job& job, const Layout& layout);
 
-}  // namespace meshwright
+}  // namespace meshwright::parallel

@@ -2,7 +2,7 @@
 // Communication beside compute: a window and a mutual slowdown.
 #include "meshwright/core/quantity.hpp"
 
-namespace meshwright {
+namespace meshwright::parallel {
 
 /// What a transfer of length `total` costs beside a window of compute.
 struct Overlap {
@@ -22,4 +22,4 @@ constexpr Overlap overlap(Seconds window, Seconds transfer, double slowdown) noe
   return {exposed, transfer - exposed};
 }
 
-}  // namespace meshwright
+}  // namespace meshwright::parallel

@@ -11,7 +11,7 @@
 #include "meshwright/parallel/prediction.hpp"
 #include "meshwright/parallel/stages.hpp"
 
-namespace meshwright {
+namespace meshwright::parallel {
 
 /// `backward` is both halves in one go: its gradients travel on when all of it is done.
 enum class Work { forward, backward, backward_input, backward_weight };
@@ -126,4 +126,4 @@ constexpr int parameter_copies(PipelineSchedule schedule) { return schedule == P
 /// stage's slot is the prediction's, spread over its chunks by their layers.
 std::string pipeline_trace(const Job& job, const Prediction& prediction);
 
-}  // namespace meshwright
+}  // namespace meshwright::parallel

@@ -11,7 +11,7 @@
 #include "meshwright/hardware/provenance.hpp"
 #include "meshwright/parallel/job.hpp"
 
-namespace meshwright {
+namespace meshwright::parallel {
 
 /// Disjoint terms along the critical path; what is hidden is reported beside (Hidden), never inside.
 struct StepTime {
@@ -107,4 +107,4 @@ std::string_view communication_advice(std::string_view term);
 /// The whole explanation as a tree in seconds: the fields of StepTime with formulas, parameters and sources under them.
 Term explain(const Job& job, const Prediction& prediction);
 
-}  // namespace meshwright
+}  // namespace meshwright::parallel

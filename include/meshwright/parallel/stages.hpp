@@ -6,7 +6,7 @@
 #include "meshwright/parallel/layout.hpp"
 #include "meshwright/workload/transformer.hpp"
 
-namespace meshwright {
+namespace meshwright::parallel {
 
 /// A run of layers that one stage computes in one go: [first, first + layers).
 struct Chunk {
@@ -36,4 +36,4 @@ std::vector<Chunk> pipeline_chunks(const Transformer& model, const Framework& fr
 /// Stages that hold a layer or the head under the `cost` split; fewer than `ways` leave the last ones empty.
 int stages_used_by_cost(const Transformer& model, int ways) noexcept;
 
-}  // namespace meshwright
+}  // namespace meshwright::parallel

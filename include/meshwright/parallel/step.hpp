@@ -3,7 +3,7 @@
 #include "meshwright/parallel/prediction.hpp"
 #include "meshwright/parallel/tables.hpp"
 
-namespace meshwright {
+namespace meshwright::parallel {
 
 struct Step {
   StepTime time;
@@ -16,4 +16,4 @@ struct Step {
 /// reduction and parameter gathers beside their windows, optimizer, host. docs/models-step.md has every formula.
 Step step_time(const StepConstants& constants, const Entries& entries, const Layout& layout) noexcept;
 
-}  // namespace meshwright
+}  // namespace meshwright::parallel

@@ -8,7 +8,7 @@
 #include "meshwright/parallel/groups.hpp"
 #include "meshwright/parallel/job.hpp"
 
-namespace meshwright {
+namespace meshwright::parallel {
 
 /// One pass (forward, backward or a repeated forward) of one block on one rank for one micro-batch.
 struct Pass {
@@ -107,4 +107,4 @@ class Tables {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace meshwright
+}  // namespace meshwright::parallel

@@ -4,10 +4,10 @@
 
 #include "meshwright/search/search.hpp"
 
-namespace meshwright {
+namespace meshwright::search {
 
 /// {"best", "layouts" (best first, each a prediction with "why"), "evaluated", "considered", "refused" {rule: count},
 /// "search_time_s", "assumptions"}. "best" is null where nothing fits.
 std::string to_json(const SearchResult& result);
 
-}  // namespace meshwright
+}  // namespace meshwright::search

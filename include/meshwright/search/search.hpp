@@ -7,7 +7,7 @@
 
 #include "meshwright/parallel/prediction.hpp"
 
-namespace meshwright {
+namespace meshwright::search {
 
 struct SearchOptions {
   int top = 5;               ///< layouts to return, at least 1
@@ -35,4 +35,4 @@ struct SearchResult {
 /// predict() of that layout bit for bit.
 SearchResult search(const Job& job, const SearchOptions& options = {});
 
-}  // namespace meshwright
+}  // namespace meshwright::search

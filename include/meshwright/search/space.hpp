@@ -4,7 +4,7 @@
 
 #include "meshwright/parallel/job.hpp"
 
-namespace meshwright {
+namespace meshwright::search {
 
 /// Degrees that share one key of the step tables' slow part, and so the unit of work of a search thread.
 struct ShardChoice {
@@ -30,4 +30,4 @@ std::vector<Sharding> shardings(const Job& job);
 /// Schedules that differ in time for this many stages and virtual stages.
 std::vector<PipelineSchedule> schedules(const Framework& framework, int pp, int vp);
 
-}  // namespace meshwright
+}  // namespace meshwright::search

@@ -5,7 +5,7 @@
 
 #include "meshwright/topology/fabric.hpp"
 
-namespace meshwright {
+namespace meshwright::topology {
 
 struct Bisection {
   BytesPerSecond bandwidth{};  ///< one direction, between the halves
@@ -47,4 +47,4 @@ struct FaultCost {
 /// torus a dead link opens its ring: twice the time of a ring that used both directions.
 std::vector<FaultCost> fault_costs(const Fabric& fabric);
 
-}  // namespace meshwright
+}  // namespace meshwright::topology

@@ -5,7 +5,7 @@
 
 #include "meshwright/topology/fabric.hpp"
 
-namespace meshwright {
+namespace meshwright::topology {
 
 struct BillItem {
   std::string what;   ///< "leaf switches", "transceivers (switch side, twin port)", ...
@@ -30,4 +30,4 @@ struct Bill {
 /// confidence, dated in the notes. A torus counts cables inside its cubes and optical circuit switches between them.
 Bill bill_of_materials(const Fabric& fabric, const Cluster& cluster);
 
-}  // namespace meshwright
+}  // namespace meshwright::topology

@@ -11,7 +11,7 @@
 #include "meshwright/hardware/node.hpp"
 #include "meshwright/topology/tiers.hpp"
 
-namespace meshwright {
+namespace meshwright::topology {
 
 enum class NodeKind : std::uint8_t { accelerator, nvswitch, pcie_switch, socket, nic, leaf, spine, core };
 std::string_view name(NodeKind kind);
@@ -118,4 +118,4 @@ Fabric build_torus(const std::vector<int>& edge, BytesPerSecond link, bool wraps
 /// Recomputes bundle capacities after link capacities were changed.
 void refresh_bundles(Fabric& fabric);
 
-}  // namespace meshwright
+}  // namespace meshwright::topology

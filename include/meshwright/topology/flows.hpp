@@ -9,7 +9,7 @@
 #include "meshwright/topology/fabric.hpp"
 #include "meshwright/topology/routing.hpp"
 
-namespace meshwright {
+namespace meshwright::topology {
 
 struct Flow {
   int source = 0, target = 0;
@@ -56,4 +56,4 @@ std::string describe_resource(const Fabric& fabric, std::uint32_t resource);
 /// "spine 1" of a node of the graph.
 std::string describe_node(const Fabric& fabric, std::uint32_t node);
 
-}  // namespace meshwright
+}  // namespace meshwright::topology

@@ -10,7 +10,7 @@
 
 #include "meshwright/hardware/node.hpp"
 
-namespace meshwright {
+namespace meshwright::topology {
 
 enum class Severity { note, warning, error };
 std::string_view name(Severity severity);
@@ -78,4 +78,4 @@ std::vector<Finding> node_findings(const NodeTopology& node);
 /// Findings of a cluster as described: NICs per GPU, PCIe against NIC speed, tiers, oversubscription, radix, rails.
 std::vector<Finding> check_cluster(const Cluster& cluster);
 
-}  // namespace meshwright
+}  // namespace meshwright::topology

@@ -6,7 +6,7 @@
 #include "meshwright/core/quantity.hpp"
 #include "meshwright/hardware/node.hpp"
 
-namespace meshwright {
+namespace meshwright::topology {
 
 enum class LevelKind { scale_up, scale_out };
 
@@ -42,4 +42,4 @@ GroupPlace place_group(const Cluster& cluster, int size, int stride);
 /// On a 3D torus whole 4x4x4 cubes where there are enough; {accelerators} where nothing divides.
 std::vector<int> torus_shape(int accelerators, int dimensions);
 
-}  // namespace meshwright
+}  // namespace meshwright::topology

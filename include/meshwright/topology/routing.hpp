@@ -7,7 +7,7 @@
 
 #include "meshwright/topology/fabric.hpp"
 
-namespace meshwright {
+namespace meshwright::topology {
 
 enum class RoutingKind {
   fixed,     ///< "static": the uplink follows from the destination (D-mod-k, as InfiniBand's ftree engine does)
@@ -38,4 +38,4 @@ Seconds route_latency(const Fabric& fabric, int source, int target);
 /// Deterministic. One flow on 32 uplinks: about 0.28; 32 hashes: about 0.68.
 double expected_ecmp_efficiency(int uplinks, int queue_pairs, int trials = 2000, std::uint64_t seed = 1);
 
-}  // namespace meshwright
+}  // namespace meshwright::topology

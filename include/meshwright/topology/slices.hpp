@@ -9,7 +9,7 @@
 #include "meshwright/core/error.hpp"
 #include "meshwright/core/quantity.hpp"
 
-namespace meshwright {
+namespace meshwright::topology {
 
 struct SliceShape {
   std::vector<int> edge;        ///< ascending; {4, 8, 8}
@@ -37,4 +37,4 @@ struct SliceAssembly {
 SliceAssembly assemble_slice(std::span<const int> pod_edge, std::span<const int> edge, std::span<const int> failed,
                              bool optical = true);
 
-}  // namespace meshwright
+}  // namespace meshwright::topology

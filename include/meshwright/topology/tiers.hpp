@@ -8,7 +8,7 @@
 #include "meshwright/core/quantity.hpp"
 #include "meshwright/hardware/node.hpp"
 
-namespace meshwright {
+namespace meshwright::topology {
 
 /// What a kind of fabric is like apart from its speed. RoCE against InfiniBand is this row plus prices.
 struct FabricTraits {
@@ -53,4 +53,4 @@ BytesPerSecond nic_bandwidth_per_rank(const Cluster& cluster);
 /// x16 slot of "pcie-gen4" and the like, peak per direction; zero for other names.
 BytesPerSecond pcie_bandwidth(std::string_view pcie, int lanes = 16);
 
-}  // namespace meshwright
+}  // namespace meshwright::topology

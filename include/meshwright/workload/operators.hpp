@@ -6,7 +6,7 @@
 #include "meshwright/workload/precision.hpp"
 #include "meshwright/workload/transformer.hpp"
 
-namespace meshwright {
+namespace meshwright::workload {
 
 /// How one layer is cut. Sequence parallelism shards the norms and residuals by tp too.
 struct Shard {
@@ -59,4 +59,4 @@ std::vector<Operator> mtp_operators(const Transformer& model, double micro_batch
 /// Vocabulary after padding to a multiple.
 int padded_vocab(int vocab, int multiple);
 
-}  // namespace meshwright
+}  // namespace meshwright::workload

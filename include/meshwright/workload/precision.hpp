@@ -6,7 +6,7 @@
 
 #include "meshwright/core/dtype.hpp"
 
-namespace meshwright {
+namespace meshwright::workload {
 
 /// One row of the recipe table. `gemm` is the format of the linear layers; attention, logits, norms and the router
 /// stay in `rest` unless said otherwise.
@@ -24,4 +24,4 @@ const std::vector<Precision>& precisions();
 /// Throws Error(where, ...) with the nearest spelling.
 const Precision& precision(std::string_view name, const std::string& where);
 
-}  // namespace meshwright
+}  // namespace meshwright::workload

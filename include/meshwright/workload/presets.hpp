@@ -7,7 +7,7 @@
 #include "meshwright/core/reader.hpp"
 #include "meshwright/workload/transformer.hpp"
 
-namespace meshwright {
+namespace meshwright::workload {
 
 const std::vector<Transformer>& model_presets();
 /// A preset by name (forgiving case and dashes) or, for a path that ends in .json, a Hugging Face config or a model
@@ -22,4 +22,4 @@ enum class Fields { changed, all };
 /// The object that `read_model` takes, without fields at their defaults or with every scalar field.
 std::string model_json(const Transformer& model, Fields fields = Fields::changed);
 
-}  // namespace meshwright
+}  // namespace meshwright::workload

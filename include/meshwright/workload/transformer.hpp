@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-namespace meshwright {
+namespace meshwright::workload {
 
 enum class AttentionKind { multi_head, grouped_query, latent };  // MQA is grouped_query with one kv head
 
@@ -140,4 +140,4 @@ std::string_view name(FlopsConvention convention);
 /// Model FLOPs per token of forward and backward.
 double flops_per_token(const Transformer& model, int seq_len, FlopsConvention convention);
 
-}  // namespace meshwright
+}  // namespace meshwright::workload

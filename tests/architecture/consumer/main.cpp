@@ -5,6 +5,7 @@
 
 int main() {
   using namespace meshwright;
+  using namespace meshwright::everything;
   const Catalog& catalog = builtin_catalog();
   Job job;
   job.model = load_model("llama-3.1-8b");
