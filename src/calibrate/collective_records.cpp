@@ -9,6 +9,7 @@
 #include "calibrate/quantile.hpp"
 #include "calibrate/record_hardware.hpp"
 #include "meshwright/collectives/nccl_policy.hpp"
+#include "meshwright/core/names.hpp"
 
 namespace meshwright::calibrate {
 namespace {
@@ -80,7 +81,12 @@ CollectiveTable read_collective_table(const Reader& record, const Catalog& catal
   table.skipped = out_of_scope(record, table.ranks);
   table.rows = read_rows(record);
   if (record.at("collective").string().starts_with("moe") || table.ranks < 2) return table;
-  table.collective = parse_collective(record.at("collective").string(), record.where() + "/collective");
+  try {
+    table.collective = parse_collective(record.at("collective").string(), record.where() + "/collective");
+  } catch (const UnknownName& unknown) {
+    if (table.skipped.empty()) table.skipped = unknown.what_happened();
+    return table;
+  }
   const std::string gpu = record.at("hardware").at("gpu").string();
   const auto accelerator = find_accelerator(catalog, gpu);
   if (!accelerator) {

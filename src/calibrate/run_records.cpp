@@ -4,6 +4,7 @@
 
 #include "calibrate/run_layout.hpp"
 #include "core/embedded.hpp"
+#include "meshwright/core/names.hpp"
 
 namespace meshwright::calibrate {
 namespace {
@@ -104,6 +105,22 @@ void read_job_of_record(const Reader& record, const Catalog& catalog, RunRecord&
   resolve_layout(record, run);
 }
 
+void read_into(const Reader& record, const Catalog& catalog, RunRecord& run) {
+  run.id = record.at("id").string();
+  run.set = record.string_or("set", "");
+  run.tier = record.string_or("tier", "");
+  run.task = record.string_or("task", "pretrain");
+  run.framework = record.at("layout").string_or("framework", "other");
+  run.accelerator = record.at("cluster").at("accelerator").string();
+  if (const auto extra = record.find("extra")) run.state = extra->string_or("state", "");
+  if (run.task == "lora") {
+    run.skipped = "adapter training (LoRA): frozen weights have no gradients; not a pre-training step";
+    return;
+  }
+  read_job_of_record(record, catalog, run);
+  if (!run.skipped) read_measured(record, run);
+}
+
 }  // namespace
 
 std::vector<Reader> published_runs() {
@@ -127,19 +144,11 @@ bool is_run_record(const Reader& record) {
 
 RunRecord read_run_record(const Reader& record, const Catalog& catalog) {
   RunRecord run;
-  run.id = record.at("id").string();
-  run.set = record.string_or("set", "");
-  run.tier = record.string_or("tier", "");
-  run.task = record.string_or("task", "pretrain");
-  run.framework = record.at("layout").string_or("framework", "other");
-  run.accelerator = record.at("cluster").at("accelerator").string();
-  if (const auto extra = record.find("extra")) run.state = extra->string_or("state", "");
-  if (run.task == "lora") {
-    run.skipped = "adapter training (LoRA): frozen weights have no gradients; not a pre-training step";
-    return run;
+  try {
+    read_into(record, catalog, run);
+  } catch (const UnknownName& unknown) {
+    run.skipped = unknown.what_happened();
   }
-  read_job_of_record(record, catalog, run);
-  if (!run.skipped) read_measured(record, run);
   return run;
 }
 

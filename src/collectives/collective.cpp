@@ -1,33 +1,19 @@
 #include "meshwright/collectives/collective.hpp"
 
-#include <cctype>
 #include <vector>
 
-#include "meshwright/core/error.hpp"
+#include "meshwright/core/names.hpp"
 
 namespace meshwright::collectives {
-namespace {
-
-std::string letters(std::string_view text) {
-  std::string result;
-  for (const char c : text) {
-    if (std::isalnum(static_cast<unsigned char>(c)))
-      result += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  }
-  return result;
-}
-
-}  // namespace
-
 Collective parse_collective(std::string_view text, const std::string& where) {
-  const std::string wanted = letters(text);
+  const std::string wanted = folded_name(text);
   for (std::size_t i = 0; i < collective_count; ++i) {
-    if (wanted == letters(collective_names[i])) return static_cast<Collective>(i);
+    if (wanted == folded_name(collective_names[i])) return static_cast<Collective>(i);
   }
   if (wanted == "bcast") return Collective::broadcast;
   if (wanted == "p2p" || wanted == "pointtopoint") return Collective::send_recv;
   const std::vector<std::string> valid(collective_names.begin(), collective_names.end());
-  throw Error(where, "unknown collective '" + std::string(text) + "'" + suggestion(text, valid));
+  throw UnknownName(where, "unknown collective '" + std::string(text) + "'" + suggestion(text, valid));
 }
 
 Ratio busbw_factor(Collective collective, int ranks) {

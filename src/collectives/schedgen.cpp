@@ -7,6 +7,7 @@
 
 #include "meshwright/collectives/algorithm.hpp"
 #include "meshwright/collectives/message_program.hpp"
+#include "meshwright/core/names.hpp"
 
 namespace meshwright::collectives {
 namespace {
@@ -166,7 +167,8 @@ MessageProgram program_of(const Reader& record, bool from_text) {
                                         static_cast<std::uint64_t>(record.at("bytes").integer64()),
                                         segment_bytes_of(record), name.where());
   if (!program)
-    name.fail(fmt::format("unknown pattern '{}'{}", name.string(), suggestion(name.string(), schedgen_patterns())));
+    throw UnknownName(name.where(), fmt::format("unknown pattern '{}'{}", name.string(),
+                                                suggestion(name.string(), schedgen_patterns())));
   return *program;
 }
 

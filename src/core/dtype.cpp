@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "meshwright/core/error.hpp"
+#include "meshwright/core/names.hpp"
 
 namespace meshwright {
 
@@ -11,7 +11,7 @@ DType parse_dtype(std::string_view text, const std::string& where) {
     if (dtype_names[i] == text) return static_cast<DType>(i);
   }
   const std::vector<std::string> names(dtype_names.begin(), dtype_names.end());
-  throw Error(where, "found the number format '" + std::string(text) + "'" + suggestion(text, names));
+  throw UnknownName(where, "found the number format '" + std::string(text) + "'" + suggestion(text, names));
 }
 
 }  // namespace meshwright

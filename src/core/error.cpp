@@ -1,20 +1,13 @@
 #include "meshwright/core/error.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <numeric>
 #include <vector>
 
+#include "meshwright/core/names.hpp"
+
 namespace meshwright {
 namespace {
-
-std::string folded(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (c != '-' && c != '_' && c != ' ') out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  }
-  return out;
-}
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
@@ -44,11 +37,11 @@ Error::Error(std::string where, std::string what_happened)
       what_happened_(std::move(what_happened)) {}
 
 std::string nearest(std::string_view found, std::span<const std::string> valid) {
-  const std::string wanted = folded(found);
+  const std::string wanted = folded_name(found);
   std::string best;
   std::size_t best_distance = wanted.size() / 2 + 1;
   for (const std::string& candidate : valid) {
-    const std::string other = folded(candidate);
+    const std::string other = folded_name(candidate);
     std::size_t distance = edit_distance(wanted, other);
     // A beginning or a part of a longer name ("llama3.1-405" of "llama-3.1-405b") counts as near.
     const bool part =

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "core/units_detail.hpp"
+#include "meshwright/core/names.hpp"
 
 namespace meshwright {
 
@@ -223,7 +224,7 @@ int Reader::integer(int least, int most) const { return static_cast<int>(integer
 std::size_t Reader::one_of(std::span<const std::string> names) const {
   const std::string found = string();
   const auto match = std::find(names.begin(), names.end(), found);
-  if (match == names.end()) fail(fmt::format("found '{}'{}", found, suggestion(found, names)));
+  if (match == names.end()) throw UnknownName(where(), fmt::format("found '{}'{}", found, suggestion(found, names)));
   return static_cast<std::size_t>(match - names.begin());
 }
 

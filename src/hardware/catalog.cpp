@@ -4,13 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cstdlib>
 #include <set>
 
 #include "core/embedded.hpp"
 #include "hardware/efficiency_reader.hpp"
 #include "hardware/entries.hpp"
+#include "meshwright/core/names.hpp"
 
 namespace meshwright::hardware {
 namespace {
@@ -21,18 +21,6 @@ std::vector<std::string> names_of(const std::vector<Entry>& entries) {
   std::ranges::transform(entries, names.begin(), &Entry::name);
   for (const Entry& entry : entries) names.insert(names.end(), entry.aliases.begin(), entry.aliases.end());
   return names;
-}
-
-template <class Entry>
-const Entry* found(const std::vector<Entry>& entries, const std::string& key) {
-  for (const Entry& entry : entries) {
-    if (folded_name(entry.name) == key) return &entry;
-  }
-  for (const Entry& entry : entries) {
-    if (std::ranges::any_of(entry.aliases, [&](const std::string& alias) { return folded_name(alias) == key; }))
-      return &entry;
-  }
-  return nullptr;
 }
 
 // "NVIDIA A100-SXM4-40GB", "AMD Instinct MI300X": what drivers print before the name.
@@ -46,10 +34,9 @@ std::string without_vendor(std::string key) {
 template <class Entry>
 const Entry& lookup(const std::vector<Entry>& entries, std::string_view kind, std::string_view name,
                     const std::string& where) {
-  const std::string key = folded_name(name);
-  if (const Entry* entry = found(entries, key)) return *entry;
-  if (const Entry* entry = found(entries, without_vendor(key))) return *entry;
-  throw Error(where, fmt::format("unknown {} '{}'{}", kind, name, suggestion(name, names_of(entries))));
+  if (const Entry* entry = find_named(entries, name)) return *entry;
+  if (const Entry* entry = find_named(entries, without_vendor(folded_name(name)))) return *entry;
+  throw UnknownName(where, fmt::format("unknown {} '{}'{}", kind, name, suggestion(name, names_of(entries))));
 }
 
 template <class Entry>
@@ -117,15 +104,6 @@ Catalog read_benchmarks() {
 }
 
 }  // namespace
-
-std::string folded_name(std::string_view name) {
-  std::string key;
-  for (const char c : name) {
-    const auto u = static_cast<unsigned char>(c);
-    if (std::isalnum(u) || c == '+') key += static_cast<char>(std::tolower(u));
-  }
-  return key;
-}
 
 const Accelerator& Catalog::accelerator(std::string_view name, const std::string& where) const {
   return lookup(accelerators, "accelerator", name, where);

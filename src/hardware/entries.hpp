@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "meshwright/core/names.hpp"
 #include "meshwright/hardware/catalog.hpp"
 
 namespace meshwright::hardware {
@@ -28,9 +29,6 @@ struct Origins {
 void link_up(Catalog& catalog, const Origins& origins);
 /// Takes those fillings back, so that they follow an overlay's change.
 void unlink(Catalog& catalog);
-
-/// Letters and digits of a name in lower case: what two spellings of one name have in common.
-std::string folded_name(std::string_view name);
 
 /// What a cluster carries besides its node: accelerator, links, NIC, switches, media, and the network's usual switch.
 void complete_cluster(const Catalog& catalog, Cluster& cluster, const std::string& where);

@@ -4,18 +4,10 @@
 
 #include <algorithm>
 
-#include "meshwright/core/error.hpp"
+#include "meshwright/core/names.hpp"
 
 namespace meshwright::hardware {
 namespace {
-
-std::string squeezed(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (c != '_' && c != '-' && c != ' ') out += static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
-  }
-  return out;
-}
 
 /// Media that stand in for those that nobody has published figures of, nearest kin first match.
 struct Kin {
@@ -33,8 +25,8 @@ constexpr Kin kin[] = {
 };
 
 const Medium* by_name(const std::vector<Medium>& media, std::string_view name) {
-  const std::string wanted = squeezed(name);
-  const auto found = std::ranges::find_if(media, [&](const Medium& m) { return squeezed(m.name) == wanted; });
+  const std::string wanted = folded_name(name);
+  const auto found = std::ranges::find_if(media, [&](const Medium& m) { return folded_name(m.name) == wanted; });
   return found == media.end() ? nullptr : &*found;
 }
 
@@ -43,7 +35,7 @@ Medium medium(const Cluster& cluster, std::string_view name, std::string_view fa
   if (const Medium* m = by_name(cluster.media, name)) return *m;
   if (const Medium* m = by_name(builtin_media(), name)) return *m;
   std::string_view stand_in = fallback;
-  const std::string wanted = squeezed(name);
+  const std::string wanted = folded_name(name);
   for (const Kin& k : kin) {
     if (wanted.starts_with(k.prefix)) {
       stand_in = k.medium;
@@ -62,7 +54,7 @@ Medium medium(const Cluster& cluster, std::string_view name, std::string_view fa
 }  // namespace
 
 std::string scale_out_medium(const Cluster& cluster) {
-  const std::string fabric = squeezed(cluster.node.fabric);
+  const std::string fabric = folded_name(cluster.node.fabric);
   const double node_gbps = cluster.node.nics * cluster.node.nic_bandwidth.value() * 8e-9;
   if (fabric.starts_with("efa") || fabric == "srd") {
     if (fabric.size() > 3 && fabric.starts_with("efav")) return cluster.node.fabric;

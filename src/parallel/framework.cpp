@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <string>
 #include <vector>
 
 #include "core/embedded.hpp"
+#include "meshwright/core/names.hpp"
 #include "meshwright/core/units.hpp"
 
 namespace meshwright::parallel {
@@ -132,35 +132,18 @@ const std::vector<Framework>& described() {
   return profiles;
 }
 
-/// Lower case without dashes, underscores, dots and spaces: "Megatron-LM" and "megatron_lm" are one name.
-std::string folded(std::string_view name) {
-  std::string text;
-  for (const char c : name) {
-    if (std::isalnum(static_cast<unsigned char>(c)) != 0) {
-      text += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    }
-  }
-  return text;
-}
-
 const Framework& named(const std::vector<Framework>& profiles, std::string_view name, const std::string& where) {
-  const std::string wanted = folded(name);
+  if (const Framework* profile = find_named(profiles, name)) return *profile;
   std::vector<std::string> valid;
-  for (const Framework& profile : profiles) {
-    if (folded(profile.name) == wanted) return profile;
-    for (const std::string& alias : profile.aliases) {
-      if (folded(alias) == wanted) return profile;
-    }
-    valid.push_back(profile.name);
-  }
+  for (const Framework& profile : profiles) valid.push_back(profile.name);
   const std::string listed = suggestion(name, valid);
   std::string close;
   for (const Framework& profile : profiles) {
     if (close.empty()) close = nearest(name, profile.aliases);
   }
   const bool by_alias = nearest(name, valid).empty() && !close.empty();
-  throw Error(where, "unknown framework '" + std::string(name) + "'" +
-                         (by_alias ? " (did you mean '" + close + "'?)" : listed));
+  throw UnknownName(where, "unknown framework '" + std::string(name) + "'" +
+                               (by_alias ? " (did you mean '" + close + "'?)" : listed));
 }
 
 }  // namespace
@@ -186,8 +169,8 @@ Framework read_framework(const Reader& reader, Framework profile) {
 std::vector<Framework> frameworks(const Catalog& catalog) {
   std::vector<Framework> profiles = described();
   for (const Reader& entry : catalog.frameworks) {
-    const std::string name = folded(entry.at("name").string());
-    const auto same = std::ranges::find_if(profiles, [&](const Framework& f) { return folded(f.name) == name; });
+    const std::string name = folded_name(entry.at("name").string());
+    const auto same = std::ranges::find_if(profiles, [&](const Framework& f) { return folded_name(f.name) == name; });
     if (same == profiles.end()) {
       profiles.push_back(read_framework(entry));
     } else {

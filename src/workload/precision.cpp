@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "meshwright/core/error.hpp"
+#include "meshwright/core/names.hpp"
 
 namespace meshwright::workload {
 
@@ -39,7 +39,7 @@ const Precision& precision(std::string_view name, const std::string& where) {
   std::vector<std::string> names;
   names.reserve(rows.size());
   for (const Precision& p : rows) names.emplace_back(p.name);
-  throw Error(where, "unknown precision '" + std::string(name) + "'" + suggestion(name, names));
+  throw UnknownName(where, "unknown precision '" + std::string(name) + "'" + suggestion(name, names));
 }
 
 }  // namespace meshwright::workload

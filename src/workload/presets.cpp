@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "core/embedded.hpp"
+#include "meshwright/core/names.hpp"
 
 namespace meshwright::workload {
 namespace {
@@ -92,7 +93,7 @@ Transformer load_model(std::string_view name_or_path, const std::string& where) 
   if (std::filesystem::is_regular_file(name, ignored)) return read_model_file(name);
   std::vector<std::string> names;
   for (const Transformer& model : model_presets()) names.push_back(model.name);
-  throw Error(where, "unknown model '" + name + "'" + suggestion(name, names));
+  throw UnknownName(where, "unknown model '" + name + "'" + suggestion(name, names));
 }
 
 }  // namespace meshwright::workload

@@ -53,6 +53,17 @@ TEST(RunRecords, WhatCannotBePredictedSaysWhy) {
               HasSubstr("divide"));
 }
 
+TEST(RunRecords, UnknownNamesLeaveOneRecordOut) {
+  const auto why = [](const std::string& layout) { return read(record_text(layout)).skipped.value_or("predicted"); };
+  EXPECT_THAT(why(R"({"tp": 1, "pp": 1, "micro_batch": 1, "global_batch": 128, "framework": "somestack"})"),
+              HasSubstr("unknown framework 'somestack'"));
+  EXPECT_THAT(
+      why(R"({"tp": 1, "pp": 1, "micro_batch": 1, "global_batch": 128, "framework": "nemo", "precision": "fp1"})"),
+      HasSubstr("unknown precision 'fp1'"));
+  EXPECT_EQ(why(R"({"tp": 1, "pp": 1, "micro_batch": 1, "global_batch": 128, "framework": "nemo"})"), "predicted");
+  EXPECT_THROW(why(R"({"tp": "one", "pp": 1, "framework": "nemo"})"), Error) << "malformed, not unknown";
+}
+
 TEST(RunRecords, CheckHasErrorAndBand) {
   const RunCheck check = check_run_record(
       Reader::text(

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "command.hpp"
+#include "meshwright/core/names.hpp"
 #include "meshwright/core/reader.hpp"
 #include "progress.hpp"
 #include "validation.hpp"
@@ -36,7 +37,7 @@ RunCheck failed_configuration(const Reader& record) {
   return check;
 }
 
-void check_record(const Reader& record, const Catalog& catalog, Validation& v) {
+void check_known_record(const Reader& record, const Catalog& catalog, Validation& v) {
   if (is_run_record(record)) {
     v.runs.push_back(check_run_record(record, catalog));
   } else if (is_failed_configuration(record)) {
@@ -52,6 +53,15 @@ void check_record(const Reader& record, const Catalog& catalog, Validation& v) {
     record.fail(
         "no kind of record that is known: expected a training run (model, cluster, layout, measured), a "
         "collective table (collective, rows), a tuner record (record) or a LogGOPSim record (pattern, makespan)");
+  }
+}
+
+/// One record that names something unknown doesn't stop the others.
+void check_record(const Reader& record, const Catalog& catalog, Validation& v) {
+  try {
+    check_known_record(record, catalog, v);
+  } catch (const UnknownName& unknown) {
+    v.left_out.push_back({record.where(), unknown.what_happened()});
   }
 }
 

@@ -162,6 +162,8 @@ Json validation_json(const Validation& v) {
   for (const KernelErrors& k : v.kernels) document["runs"].push_back(kernel_json(k));
   for (const auto& [id, c] : v.choices) document["runs"].push_back(choice_json(id, c));
   for (const auto& [id, c] : v.loggopsim) document["runs"].push_back(loggopsim_json(id, c));
+  for (const LeftOutRecord& r : v.left_out)
+    document["runs"].push_back({{"id", r.where}, {"kind", "unknown"}, {"skipped", r.why}});
   const auto groups = figures_by_group(v.runs);
   const auto all = groups.find("all");
   const ErrorFigures total = all == groups.end() ? ErrorFigures{} : all->second;
@@ -201,6 +203,7 @@ std::string validation_text(const Validation& v) {
     }
     for (const auto& [reason, count] : reasons) out += dim(fmt::format("left out {}: {}", count, reason)) + "\n";
   }
+  for (const LeftOutRecord& r : v.left_out) out += dim(fmt::format("left out {}: {}", r.where, r.why)) + "\n";
   const auto rest = others(v);
   if (!rest.empty()) {
     Table table({{"records", Align::left}, {"checked"}, {"left out"}, {"result", Align::left}});

@@ -14,6 +14,11 @@
 
 namespace meshwright::cli {
 
+/// A record that names something the library doesn't know, and nothing else to say of it.
+struct LeftOutRecord {
+  std::string where, why;
+};
+
 struct Validation {
   std::vector<RunCheck> runs;
   std::vector<CollectiveCheck> collectives;
@@ -21,6 +26,7 @@ struct Validation {
   std::vector<NcclGraphs> graphs;  ///< read ahead of the choices that they belong to
   std::vector<std::pair<std::string, std::optional<NcclChoiceCheck>>> choices;  ///< with the record's place
   std::vector<std::pair<std::string, LoggopsimCheck>> loggopsim;
+  std::vector<LeftOutRecord> left_out;
 };
 
 /// {"runs": [...], "summary": {"count", "skipped", "mape", "median_ape", "p90_ape", "by_group": {...}}}

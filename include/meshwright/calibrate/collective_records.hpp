@@ -31,8 +31,8 @@ struct CollectiveTable {
 };
 
 /// A record {"id", "source", "hardware", "ranks", "nccl_version", "env", "algo", "proto", "collective", "rows",
-/// "healthy", "notes"}; unknown accelerators, custom kernels and records without two ranks are `skipped` with the
-/// reason. Throws Error for a malformed record.
+/// "healthy", "notes"}; unknown accelerators and collectives, custom kernels and records without two ranks are
+/// `skipped` with the reason. Throws Error for a malformed record.
 CollectiveTable read_collective_table(const Reader& record, const Catalog& catalog);
 
 /// The cluster that a record ran on; nothing where its accelerator is unknown.

@@ -31,8 +31,8 @@ bool is_run_record(const Reader& record);
 
 /// Reads a record. Unknown fields are resolved by written rules that look at the stack and its date, never at what was
 /// measured: see resolve_layout in src/calibrate/run_layout.cpp. What cannot be predicted is `skipped` with the reason:
-/// a model without published shape, a layout without degrees, adapters (LoRA), nothing measured. Throws Error for a
-/// record that is malformed.
+/// a model without published shape, a layout without degrees, adapters (LoRA), a stack, device or format that the
+/// library doesn't know, nothing measured. Throws Error for a record that is malformed.
 RunRecord read_run_record(const Reader& record, const Catalog& catalog);
 
 /// The published runs that ship with the library (data/runs), one Reader a record.

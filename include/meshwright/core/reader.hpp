@@ -65,7 +65,7 @@ class Reader {
     if (!is_string()) refuse_bare_quantity(D);
     return parse_quantity<D>(string(), where());
   }
-  /// One of `names`, spelled exactly; an Error with the nearest spelling otherwise. Returns its index.
+  /// One of `names`, spelled exactly; an UnknownName with the nearest spelling otherwise. Returns its index.
   std::size_t one_of(std::span<const std::string> names) const;
 
   /// Shorthands for optional members.

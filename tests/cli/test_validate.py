@@ -1,0 +1,57 @@
+"""validate: one record that names something unknown is left out with the reason; a malformed one is bad input."""
+
+import json
+
+RECORD = {
+    "id": "r",
+    "set": "s",
+    "tier": "A",
+    "source": {"title": "t", "date": "2025-01"},
+    "seq_len": 4096,
+    "model": {"name": "m", "layers": 32, "hidden": 4096, "ffn_hidden": 14336, "heads": 32, "kv_heads": 8, "vocab": 128256},
+    "cluster": {"accelerator": "H100-SXM5-80GB", "count": 8, "node_size": 8, "scale_up_domain": 8},
+    "layout": {"tp": 1, "pp": 1, "micro_batch": 1, "global_batch": 64, "framework": "nemo", "precision": "bf16"},
+    "measured": {"step_time_s": 6.0},
+}
+TABLE = {
+    "id": "c",
+    "hardware": {"gpu": "H100-SXM5-80GB", "gpus_per_node": 8, "nodes": 1},
+    "ranks": 8,
+    "collective": "all_reduce",
+    "rows": [{"bytes": 1 << 30, "time_us": 4000}],
+}
+GOAL = {"pattern": "linear_bcast", "P": 4, "bytes": 8, "L": 1, "o": 1, "g": 1, "G": 1, "O": 1, "S": 1, "makespan": 1}
+
+
+def changed(base, **changes):
+    return {**base, **{key: {**base[key], **value} if isinstance(value, dict) else value for key, value in changes.items()}}
+
+
+def validated(meshwright, tmp_path, *records):
+    path = tmp_path / "records.jsonl"
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    return meshwright("validate", path, "--json")
+
+
+def test_unknown_names_leave_one_record_out(meshwright, tmp_path):
+    unknown = [
+        (changed(RECORD, layout={"framework": "somestack"}), "somestack"),
+        (changed(RECORD, layout={"precision": "fp1"}), "fp1"),
+        (changed(RECORD, cluster={"accelerator": "Q9000"}), "Q9000"),
+        (changed(TABLE, collective="all_dance"), "all_dance"),
+        (changed(TABLE, hardware={"gpu": "Q9000"}), "Q9000"),
+        (changed(GOAL, pattern="some_pattern"), "some_pattern"),
+    ]
+    result = validated(meshwright, tmp_path, RECORD, *(record for record, _ in unknown), TABLE)
+    assert result.returncode == 0, result.stderr
+    reasons = [run["skipped"] for run in json.loads(result.stdout)["runs"] if run["skipped"]]
+    assert len(reasons) == len(unknown)
+    for _, name in unknown:
+        assert any(name in reason for reason in reasons), (name, reasons)
+    assert json.loads(result.stdout)["summary"]["by_group"]["all"]["count"] == 1
+
+
+def test_malformed_records_are_bad_input(meshwright, tmp_path):
+    result = validated(meshwright, tmp_path, RECORD, changed(RECORD, layout={"tp": "one"}))
+    assert result.returncode == 2
+    assert "records.jsonl:2:/layout/tp" in result.stderr
