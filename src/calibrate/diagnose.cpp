@@ -96,16 +96,35 @@ constexpr std::array hypotheses = {
         "pairs of nodes under one leaf against pairs across leaves; NCCL_IB_QPS_PER_CONNECTION=4; adaptive routing"},
 };
 
+/// Where the rows ran: group and media of a machine.
+struct Site {
+  GroupPlace place;
+  Platform platform;
+  Site(const Observation& o, const Cluster& cluster)
+      : place(place_group(cluster, o.ranks > 0 ? o.ranks : cluster.accelerators(), 1)),
+        platform(platform_of(cluster)) {}
+};
+
+Seconds time_of(const Observation& o, const MeasuredRow& row, const Site& site, CollectiveOptions options) {
+  if (!applies(o.collective, site.place, site.platform, options)) options.algorithm.clear(), options.protocol.clear();
+  return estimate(o.collective, row.bytes, site.place, site.platform, options).time;
+}
+
+/// The machine as described, under the algorithm and protocol that each row ran with.
+std::vector<Seconds> predict_healthy(const Observation& o) {
+  std::vector<Seconds> times;
+  const Site site(o, o.cluster);
+  for (const MeasuredRow& row : o.rows) {
+    const bool stated = !row.options.algorithm.empty() || !row.options.protocol.empty() || !row.options.nvls;
+    times.push_back(time_of(o, row, site, stated ? row.options : o.options));
+  }
+  return times;
+}
+
 std::vector<Seconds> predict(const Observation& o, const Case& c) {
   std::vector<Seconds> times;
-  const int ranks = o.ranks > 0 ? o.ranks : o.cluster.accelerators();
-  const GroupPlace place = place_group(c.cluster, ranks, 1);
-  const Platform platform = platform_of(c.cluster);
-  CollectiveOptions options = c.options;
-  if (!applies(o.collective, place, platform, options)) options.algorithm.clear(), options.protocol.clear();
-  for (const MeasuredRow& row : o.rows) {
-    times.push_back(estimate(o.collective, row.bytes, place, platform, options).time);
-  }
+  const Site site(o, c.cluster);
+  for (const MeasuredRow& row : o.rows) times.push_back(time_of(o, row, site, c.options));
   return times;
 }
 
@@ -180,6 +199,9 @@ void add_far_below(const Observation& o, const Diagnosis& d, std::vector<LikelyC
 }
 
 std::string summary(const Diagnosis& d) {
+  if (d.healthy && d.plateau > 1.25)
+    return fmt::format("{:.0f} % of the predicted bandwidth: better than predicted, and no sign of trouble",
+                       100 * d.plateau);
   if (d.healthy) return "as predicted: within a quarter at the largest size, and no sign of trouble";
   const std::string where =
       d.shortfall_from.value() > 0 ? fmt::format("from {} on, ", format(d.shortfall_from)) : std::string();
@@ -193,7 +215,7 @@ std::string summary(const Diagnosis& d) {
 Diagnosis diagnose(const Observation& observation) {
   const Observation o = with_rows(observation);
   Diagnosis d;
-  const std::vector<Seconds> times = predict(o, {o.cluster, o.options});
+  const std::vector<Seconds> times = predict_healthy(o);
   double healthy_misfit = 0;
   if (!o.rows.empty()) {
     d.plateau = times.back() / o.rows.back().time;

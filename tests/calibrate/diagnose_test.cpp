@@ -1,11 +1,14 @@
 #include "meshwright/calibrate/diagnose.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+
+#include "meshwright/calibrate/nccl_tests.hpp"
 
 namespace meshwright::calibrate {
 namespace {
@@ -35,6 +38,65 @@ TEST(Diagnose, AHealthyRunIsHealthy) {
   EXPECT_TRUE(d.healthy) << d.summary;
   EXPECT_NEAR(d.plateau, 1, 1e-9);
   EXPECT_EQ(d.shortfall_from.value(), 0);
+}
+
+/// The table that this program prints, as the text of a log.
+std::string own_log(Collective collective, const CollectiveTable& table) {
+  std::string text;
+  const double factor = busbw_factor(collective, table.ranks).value();
+  for (const MeasuredRow& row : table.rows) {
+    const Seconds time = estimate(collective, row.bytes, table.place, table.platform, row.options).time;
+    const double algbw = (row.bytes / time).value() * 1e-9;
+    text += fmt::format("{:.0f} {:.0f} float sum -1 {:.2f} {:.2f} {:.2f} 0\n", row.bytes.value(), row.bytes.value() / 4,
+                        time.value() * 1e6, algbw, algbw * factor);
+  }
+  return text;
+}
+
+/// A table of the whole cluster under `options` and NCCL's tuner, timed by what this program would print.
+CollectiveTable own_table(const Cluster& cluster, Collective collective, const CollectiveOptions& options) {
+  CollectiveTable table;
+  table.collective = collective;
+  table.ranks = cluster.accelerators();
+  table.place = place_group(cluster, table.ranks, 1);
+  table.platform = platform_of(cluster);
+  table.options = options;
+  if (!applies(collective, table.place, table.platform, options)) return table;
+  for (double bytes = 1024; bytes < 2e10; bytes *= 8) table.rows.push_back({Bytes::base(bytes), {}, options});
+  follow_tuner(table, cluster);
+  const NcclTestsLog log = read_nccl_tests_log(own_log(collective, table), "own");
+  for (std::size_t i = 0; i < log.rows.size(); ++i) table.rows[i].time = log.rows[i].time;
+  return table;
+}
+
+void expect_as_predicted(const Cluster& cluster, const CollectiveTable& table) {
+  const Diagnosis d = diagnose({.cluster = cluster,
+                                .collective = table.collective,
+                                .ranks = table.ranks,
+                                .rows = table.rows,
+                                .options = table.options,
+                                .lines = {}});
+  EXPECT_TRUE(d.healthy) << cluster.name << " x " << cluster.nodes << " " << name(table.collective) << d.summary;
+  EXPECT_NEAR(d.plateau, 1, 0.01) << cluster.name << " x " << cluster.nodes << " " << name(table.collective);
+}
+
+// Law: what this program prints, read back as a measurement, is as predicted, whatever the machine, the collective, the
+// policy and the options.
+TEST(Diagnose, OurOwnTableIsAsPredicted) {
+  const std::vector<CollectiveOptions> choices = {{}, {.algorithm = "ring", .protocol = ""}, {"", "", false}};
+  for (const Node& node : builtin_catalog().nodes) {
+    for (const int nodes : {1, 2, 8}) {
+      Cluster cluster = machine(node.name, nodes);
+      if (nodes == 8) cluster.node.nics = std::min(cluster.node.nics, 2);
+      if (cluster.accelerators() < 2) continue;
+      for (std::size_t c = 0; c < collective_count; ++c) {
+        for (const CollectiveOptions& options : choices) {
+          const CollectiveTable table = own_table(cluster, static_cast<Collective>(c), options);
+          if (!table.rows.empty()) expect_as_predicted(cluster, table);
+        }
+      }
+    }
+  }
 }
 
 // 10.6 GB/s of bus bandwidth on two DGX H100: no single cause predicts it, but no RDMA path is that slow.
