@@ -70,6 +70,7 @@ constexpr auto flag_fields = std::to_array<Field<bool>>({
     {"can_overlap_ep", &Framework::can_overlap_ep},
     {"tp_backward_overlap", &Framework::tp_backward_overlap},
     {"dispatch_by_node", &Framework::dispatch_by_node},
+    {"dispatch_low_precision", &Framework::dispatch_low_precision},
     {"low_precision_inputs", &Framework::low_precision_inputs},
     {"logs_allocated", &Framework::logs_allocated},
     {"logs_first_stage", &Framework::logs_first_stage},

@@ -45,9 +45,8 @@ double inner_units(const Job& job, const LayerShape& shape, const Layout& layout
 BlockMemory weights_of(std::span<const Operator> operators) {
   BlockMemory block;
   for (const Operator& op : operators) {
-    (op.kind == OperatorKind::grouped_gemm ? block.expert_parameters : block.parameters) += op.weight_elements;
-    const bool gemm = op.kind == OperatorKind::gemm || op.kind == OperatorKind::grouped_gemm;
-    if (gemm && op.low_precision) block.gemm_parameters += op.weight_elements;
+    (op.expert ? block.expert_parameters : block.parameters) += op.weight_elements;
+    if (is_gemm(op) && op.low_precision) block.gemm_parameters += op.weight_elements;
   }
   return block;
 }
@@ -83,8 +82,7 @@ Precision kept_recipe(const Job& job) {
 
 void add_shapes(std::set<std::pair<double, double>>& shapes, std::span<const Operator> operators) {
   for (const Operator& op : operators) {
-    const bool linear = op.kind == OperatorKind::gemm || op.kind == OperatorKind::grouped_gemm;
-    if (linear && op.weight_elements > 0) shapes.insert({op.n, op.k});
+    if (is_gemm(op) && op.weight_elements > 0) shapes.insert({op.n, op.k});
   }
 }
 

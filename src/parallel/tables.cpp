@@ -36,16 +36,18 @@ ShardCosts shard_costs(const BlockContext& context, const std::vector<LayerClass
   return costs;
 }
 
-/// Updates on the host: parameters and gradients cross PCIe in 16 bits, Adam streams its states from host memory.
-/// ZeRO-Offload (Ren et al. 2021, table 4): CPU-Adam updates 10^9 parameters in about 0.25 s on one socket.
+/// Updates on the host: parameters and gradients cross PCIe in the format of compute, Adam streams its states from host
+/// memory. ZeRO-Offload (Ren et al. 2021, table 4): CPU-Adam updates 10^9 parameters in about 0.25 s on one socket.
 Seconds offloaded_update(const Job& job) {
   const double pcie = 20e9, cpu_adam = 0.25e-9;
   const double sharing = static_cast<double>(job.cluster.node.accelerators) / std::max(1, job.cluster.node.sockets);
-  return Seconds::base(4 / pcie + cpu_adam * sharing);
+  return Seconds::base(2 * bytes_per_element(job.precision.rest) / pcie + cpu_adam * sharing);
 }
 
 StepConstants constants_of(const Job& job) {
   const Framework& f = job.framework;
+  // Nothing goes over the wire in fewer bytes than compute has, or a step in fp32 would be one in bf16.
+  const double least = bytes_per_element(job.precision.rest);
   const BytesPerSecond hbm =
       job.cluster.accelerator.memory_bandwidth * job.cluster.accelerator.efficiency.memory.fraction;
   return {.global_batch = job.global_batch,
@@ -53,8 +55,8 @@ StepConstants constants_of(const Job& job) {
           .tied_embeddings = job.model.tied_embeddings,
           .optimizer_per_parameter = Bytes::base(f.optimizer_traffic) / hbm,
           .offload_per_parameter = offloaded_update(job),
-          .reduce_bytes = f.reduce_bytes,
-          .parameter_bytes = f.gathered_parameter_bytes,
+          .reduce_bytes = std::max(f.reduce_bytes, least),
+          .parameter_bytes = std::max(f.gathered_parameter_bytes, least),
           .bucket_parameters = f.bucket_parameters,
           .overlap_slowdown = f.overlap_slowdown,
           .fsdp_overlap_penalty = f.fsdp_overlap_penalty,

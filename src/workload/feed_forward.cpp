@@ -13,9 +13,9 @@ struct MlpNames {
 void mlp(OperatorList& list, const MlpNames& names, double inner, double saved_rows) {
   const Transformer& m = list.model;
   const double local = inner / list.shard.tp;
-  list.gemm(names.up, list.rows, (m.gated_mlp ? 2 : 1) * local, m.hidden, saved_rows, m.mlp_bias);
+  list.gemm(names.up, Cut::column, list.rows, (m.gated_mlp ? 2 : 1) * local, m.hidden, saved_rows, m.mlp_bias);
   list.activation(names.activation, list.rows, local);
-  list.gemm(names.down, list.rows, m.hidden, local, list.rows, m.mlp_bias);
+  list.gemm(names.down, Cut::row, list.rows, m.hidden, local, list.rows, m.mlp_bias);
 }
 
 void route(OperatorList& list) {
@@ -23,7 +23,7 @@ void route(OperatorList& list) {
   const double rows = list.norm_rows, scores = rows * m.experts;
   // The shared expert's gate is one more column.
   const double columns = m.experts + (m.shared_expert_gate ? 1 : 0);
-  Operator& router = list.gemm("router", rows, columns, m.hidden, rows, m.router_bias);
+  Operator& router = list.gemm("router", Cut::none, rows, columns, m.hidden, rows, m.router_bias);
   router.low_precision = false;
   router.saved_bytes = list.element * rows * m.hidden;
   // fp32 scores: softmax or sigmoid, bias, top-k, normalisation.
@@ -41,16 +41,17 @@ void experts(OperatorList& list) {
   const double inner = static_cast<double>(m.moe_ffn_hidden) / cut.etp;
   const double e = list.element, h = expert_width(m);
   // A latent space for the experts: down before the dispatch, up after the combination, on sharded rows.
-  if (m.expert_hidden > 0) list.gemm("expert_latent_down", list.rows / cut.tp, h, m.hidden, 0);
+  if (m.expert_hidden > 0) list.gemm("expert_latent_down", Cut::none, list.rows / cut.tp, h, m.hidden, 0);
   // Copies into expert order, and once more after the exchange where a rank holds several experts.
   const double sorted_again = cut.ep > 1 && groups > 1 ? 2 * e * rows * h : 0;
   list.stream("permute", e * h * (list.rows / cut.tp + source_rows) + sorted_again).kernels = sorted_again > 0 ? 2 : 1;
-  list.grouped_gemm("expert_up", per_expert, (m.gated_mlp ? 2 : 1) * inner, h, groups);
+  list.grouped_gemm("expert_up", Cut::column, per_expert, (m.gated_mlp ? 2 : 1) * inner, h, groups);
   list.activation("expert_activation", rows, inner);
-  list.grouped_gemm("expert_down", per_expert, h, inner, groups);
+  list.grouped_gemm("expert_down", Cut::row, per_expert, h, inner, groups);
   list.stream("unpermute", e * h * (list.rows / cut.tp + source_rows) + sorted_again).kernels =
       sorted_again > 0 ? 2 : 1;
-  if (m.expert_hidden > 0) list.gemm("expert_latent_up", list.rows / cut.tp, m.hidden, h, list.rows / cut.tp);
+  if (m.expert_hidden > 0)
+    list.gemm("expert_latent_up", Cut::none, list.rows / cut.tp, m.hidden, h, list.rows / cut.tp);
 }
 
 void mixture(OperatorList& list) {

@@ -16,7 +16,8 @@ void project_standard(OperatorList& list, const LayerShape& shape) {
   const Transformer& m = list.model;
   const double q = static_cast<double>(m.heads) / list.shard.tp * m.head_dim;
   const double kv = local_kv_heads(list, shape) * m.head_dim, values = local_kv_heads(list, shape) * v_head_dim(m);
-  list.gemm("qkv", list.rows, (m.attention_gate ? 2 * q : q) + kv + values, m.hidden, list.norm_rows, m.qkv_bias);
+  list.gemm("qkv", Cut::column, list.rows, (m.attention_gate ? 2 * q : q) + kv + values, m.hidden, list.norm_rows,
+            m.qkv_bias);
   const double rotated = list.rows * (q + kv);
   if (m.qk_norm) {
     list.stream("qk_norm", 2 * list.element * rotated, list.element * rotated).unfused_bytes =
@@ -33,15 +34,16 @@ void project_latent(OperatorList& list) {
   const LatentAttention& a = m.latent;
   const double heads = static_cast<double>(m.heads) / list.shard.tp;
   if (a.q_lora_rank > 0) {
-    list.gemm("q_down", list.norm_rows, a.q_lora_rank, m.hidden, list.norm_rows);
+    list.gemm("q_down", Cut::none, list.norm_rows, a.q_lora_rank, m.hidden, list.norm_rows);
     list.norm("q_norm", list.norm_rows, a.q_lora_rank);
-    list.gemm("q_up", list.rows, heads * qk_head_dim(m), a.q_lora_rank, list.norm_rows);
+    list.gemm("q_up", Cut::column, list.rows, heads * qk_head_dim(m), a.q_lora_rank, list.norm_rows);
   } else {
-    list.gemm("q", list.rows, heads * qk_head_dim(m), m.hidden, list.norm_rows);
+    list.gemm("q", Cut::column, list.rows, heads * qk_head_dim(m), m.hidden, list.norm_rows);
   }
-  list.gemm("kv_down", list.norm_rows, a.kv_lora_rank + a.qk_rope_head_dim, m.hidden, 0);
+  list.gemm("kv_down", Cut::none, list.norm_rows, a.kv_lora_rank + a.qk_rope_head_dim, m.hidden, 0);
   list.norm("kv_norm", list.norm_rows, a.kv_lora_rank);
-  list.gemm("kv_up", list.rows, heads * (a.qk_nope_head_dim + a.v_head_dim), a.kv_lora_rank, list.norm_rows);
+  list.gemm("kv_up", Cut::column, list.rows, heads * (a.qk_nope_head_dim + a.v_head_dim), a.kv_lora_rank,
+            list.norm_rows);
   // Rope on its share of q and k, and the concatenation with the part that is not rotated.
   const double joined = list.rows * heads * 2 * qk_head_dim(m);
   const double rotated = list.rows * heads * 2 * a.qk_rope_head_dim;
@@ -53,8 +55,8 @@ void project_index(OperatorList& list) {
   const SparseAttention& s = m.sparse;
   const double from = m.latent.q_lora_rank > 0 ? m.latent.q_lora_rank : m.hidden;
   const double width = static_cast<double>(s.heads) * s.head_dim;
-  list.gemm("index_q", list.norm_rows, width, from, 0);
-  list.gemm("index_k", list.norm_rows, s.head_dim + s.heads, m.hidden, 0);
+  list.gemm("index_q", Cut::none, list.norm_rows, width, from, 0);
+  list.gemm("index_k", Cut::none, list.norm_rows, s.head_dim + s.heads, m.hidden, 0);
   // Scores of each query with every earlier key, then the top-k over them.
   const double pairs = list.norm_rows * list.sequence / 2;
   list.stream("index_select", list.element * list.norm_rows * width + 2 * 4 * pairs).flops = 2 * width * pairs;
@@ -98,7 +100,7 @@ void attention(OperatorList& list, const LayerShape& shape) {
   const double out = static_cast<double>(m.heads) / list.shard.tp * v_head_dim(m);
   if (m.attention_gate)
     list.stream("attention_gate", 3 * list.element * list.rows * out, list.element * list.rows * out);
-  list.gemm("attention_output", list.rows, m.hidden, out, list.rows, m.attention_output_bias);
+  list.gemm("attention_output", Cut::row, list.rows, m.hidden, out, list.rows, m.attention_output_bias);
 }
 
 // The chunked scan reads its inputs and writes its output, with about as much again for the states between chunks
@@ -117,15 +119,15 @@ void recurrent(OperatorList& list, const LayerShape& shape) {
   const bool delta = shape.mixer == Mixer::gated_delta, old = shape.mixer == Mixer::mamba;
   const double mixed = old ? inner : inner + 2 * keys;  // what the convolution sees
   const double in = old ? 2 * inner : inner + mixed + (delta ? 2 : 1) * heads;
-  list.gemm("mixer_in", list.rows, in, m.hidden, list.norm_rows);
+  list.gemm("mixer_in", Cut::column, list.rows, in, m.hidden, list.norm_rows);
   list.stream("convolution", 2 * list.element * list.rows * mixed, list.element * list.rows * mixed);
   if (old) {
-    list.gemm("mixer_x", list.rows, s.dt_rank + 2.0 * s.state, inner, list.rows);
-    list.gemm("mixer_dt", list.rows, inner, s.dt_rank, list.rows);
+    list.gemm("mixer_x", Cut::row, list.rows, s.dt_rank + 2.0 * s.state, inner, list.rows);
+    list.gemm("mixer_dt", Cut::column, list.rows, inner, s.dt_rank, list.rows);
   }
   scan(list, mixed + (old ? inner + 2.0 * s.state : heads), inner, (delta ? 8.0 : 6.0) * inner * s.state);
   list.stream("mixer_gate", 3 * list.element * list.rows * inner, 2 * list.element * list.rows * inner);
-  list.gemm("mixer_out", list.rows, m.hidden, inner, list.rows);
+  list.gemm("mixer_out", Cut::row, list.rows, m.hidden, inner, list.rows);
 }
 
 }  // namespace

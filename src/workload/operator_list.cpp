@@ -15,12 +15,14 @@ OperatorList::OperatorList(const Transformer& transformer, const Precision& reci
   operators.reserve(24);
 }
 
-Operator& OperatorList::gemm(std::string_view name, double m, double n, double k, double saved_rows, bool bias) {
+Operator& OperatorList::gemm(std::string_view name, Cut cut, double m, double n, double k, double saved_rows,
+                             bool bias) {
   operators.push_back({.name = name,
                        .kind = OperatorKind::gemm,
                        .m = m,
                        .n = n,
                        .k = k,
+                       .cut = cut,
                        .bytes = element * (m * k + n * k + m * n),
                        .flops = 2 * m * n * k,
                        .weight_elements = n * k + (bias ? n : 0),
@@ -28,9 +30,10 @@ Operator& OperatorList::gemm(std::string_view name, double m, double n, double k
   return operators.back();
 }
 
-Operator& OperatorList::grouped_gemm(std::string_view name, double m, double n, double k, double groups) {
-  Operator& row = gemm(name, m * groups, n, k, m * groups);
+Operator& OperatorList::grouped_gemm(std::string_view name, Cut cut, double m, double n, double k, double groups) {
+  Operator& row = gemm(name, cut, m * groups, n, k, m * groups);
   row.kind = OperatorKind::grouped_gemm;
+  row.expert = true;
   row.m = m;
   row.groups = groups;
   row.weight_elements = groups * (n * k + (model.mlp_bias ? n : 0));

@@ -20,8 +20,9 @@ struct OperatorList {
   std::vector<Operator> operators;
 
   /// `saved_rows` of its input are kept for backward in the recipe's format; 0 = the tensor is kept by an earlier row.
-  Operator& gemm(std::string_view name, double m, double n, double k, double saved_rows, bool bias = false);
-  Operator& grouped_gemm(std::string_view name, double m, double n, double k, double groups);
+  Operator& gemm(std::string_view name, Cut cut, double m, double n, double k, double saved_rows, bool bias = false);
+  /// Of the routed experts.
+  Operator& grouped_gemm(std::string_view name, Cut cut, double m, double n, double k, double groups);
   Operator& stream(std::string_view name, double bytes, double saved_bytes = 0);
   void norm(std::string_view name, double norm_row_count, double width);
   /// Residual add after a sub-block, with bias and dropout fused in.

@@ -44,7 +44,7 @@ std::vector<Operator> head_operators(const Transformer& model, double micro_batc
   OperatorList list(model, precision, shard, micro_batch, seq_len);
   const double columns = padded_vocab(model.vocab, vocab_multiple * shard.tp) / static_cast<double>(shard.tp);
   list.norm("final_norm", list.norm_rows, model.hidden);
-  Operator& logits = list.gemm("logits", list.rows, columns, model.hidden, 0);
+  Operator& logits = list.gemm("logits", Cut::column, list.rows, columns, model.hidden, 0);
   logits.low_precision = false;
   logits.saved_bytes = list.element * list.norm_rows * model.hidden;
   // One pass over the logits and the fp32 softmax that backward needs; apart: cast, maximum, shift, exponential, sum
@@ -61,7 +61,7 @@ std::vector<Operator> mtp_operators(const Transformer& model, double micro_batch
   const double h = model.hidden;
   list.norm("mtp_embedding_norm", list.norm_rows, h);
   list.norm("mtp_hidden_norm", list.norm_rows, h);
-  list.gemm("mtp_projection", list.rows, h / shard.tp, 2 * h, list.norm_rows);
+  list.gemm("mtp_projection", Cut::column, list.rows, h / shard.tp, 2 * h, list.norm_rows);
   list.casts("mtp_casts");
   append_mixer(list, mtp_shape(model));
   append_feed_forward(list, mtp_shape(model));

@@ -155,6 +155,60 @@ TEST(Step, ExpertExchangeByNodeIsCheaperAcrossNodes) {
   EXPECT_LT(step_of(job, overlapped).time.expert_parallel, by_node);
 }
 
+// What a GEMM exchanges follows from how it is cut, not from its widths: at ffn = tp * hidden nothing special happens.
+TEST(Step, NoCliffWhereInnerWidthIsAMultipleOfHidden) {
+  const auto step = [](int ffn) {
+    const Job job = job_on("dgx-h100", 8, llama(32, 4096, ffn, 32, 8), 8192, 64);
+    return step_of(job, {.tp = 4, .dp = 2, .tp_comm_overlap = true}).time;
+  };
+  const StepTime at = step(16384);
+  for (const int ffn : {16380, 16388}) {
+    EXPECT_NEAR(step(ffn).tensor_parallel / at.tensor_parallel, 1, 0.01) << ffn;
+    EXPECT_NEAR(total(step(ffn)) / total(at), 1, 0.01) << ffn;
+  }
+}
+
+TEST(Step, BytesScaleWithTheFormat) {
+  Job job = job_on("dgx-h100", 64, llama_8b(), 8192, 128);
+  const Layout l{.tp = 8, .cp = 2, .pp = 2, .dp = 2, .micro_batch = 16, .overlap_grad_reduce = false};
+  const auto entries = [&](const char* format) {
+    job.precision = precision(format, "test");
+    job.framework.tp_backward_overlap = false;
+    Tables tables(job);
+    const Entries e = tables.entries(l);
+    const Pass pass = e.shard->blocks[0].forward + e.shard->blocks[0].backward;
+    return std::array{e.shard->boundary.value(), pass.tensor.value(),
+                      tables.constants().reduce_bytes * tables.constants().parameter_bytes};
+  };
+  const auto half = entries("bf16"), whole = entries("fp32");
+  EXPECT_DOUBLE_EQ(whole[0], 2 * half[0]);
+  EXPECT_NEAR(whole[1] / half[1], 2, 0.1);  // the latency does not double
+  EXPECT_DOUBLE_EQ(whole[2], 2 * half[2]);  // gradients are reduced in fp32 either way
+}
+
+// Experts cut by etp gather their group's tokens and scatter their partial sums, also where ep is 1.
+TEST(Step, ExpertTensorRanksExchange) {
+  const Job job = job_on("dgx-h100", 64, mixture(16, 64, 8), 4096, 512);
+  const auto expert = [&](int ep, int etp) {
+    return step_of(job, {.tp = 4, .dp = 16, .ep = ep, .etp = etp}).time.expert_parallel.value();
+  };
+  EXPECT_EQ(expert(1, 1), 0);
+  EXPECT_GT(expert(1, 4), 0);
+  EXPECT_GT(expert(8, 4), expert(8, 1));
+  EXPECT_GT(expert(8, 4), expert(8, 2));
+}
+
+// DeepSeek-V3 report, section 3.3.3: dispatch in fp8, combination in bf16: three quarters of the bytes.
+TEST(Step, DispatchInTheFormatOfTheExperts) {
+  Job job = job_on("dgx-h100", 64, mixture(16, 64, 8), 4096, 512);
+  job.precision = precision("fp8-block", "test");
+  job.framework.dispatch_by_node = false;
+  const Layout l{.dp = 64, .ep = 64, .etp = 1};
+  const Seconds whole = step_of(job, l).time.expert_parallel;
+  job.framework.dispatch_low_precision = true;
+  EXPECT_NEAR(step_of(job, l).time.expert_parallel / whole, 0.75, 0.03);
+}
+
 TEST(Step, RackOf72IsTakenInEqualParts) {
   // 64 experts' ranks of a job of 256 sit inside one rack each: their exchange never leaves NVLink.
   const Job job = job_on("gb200-nvl72", 256, mixture(16, 64, 8), 4096, 1024);

@@ -275,5 +275,27 @@ TEST(Operators, NothingToDoForNoTokens) {
   }
 }
 
+// Every GEMM whose weight a rank holds a part of says how it is cut, and only experts belong to ep and etp.
+TEST(Operators, EveryCutGemmSaysSo) {
+  for (const Transformer& m : model_presets()) {
+    for (const LayerClass& kind : layer_classes(m)) {
+      const auto weights = [&](int tp, int etp) {
+        return layer_operators(m, kind.shape, 1, 4096, {.tp = tp, .etp = etp, .sequence_parallel = true}, bf16());
+      };
+      const auto whole = weights(1, 1), cut = weights(2, 2);
+      ASSERT_EQ(whole.size(), cut.size()) << m.name;
+      for (std::size_t i = 0; i < whole.size(); ++i) {
+        if (!is_gemm(whole[i])) continue;
+        EXPECT_EQ(whole[i].expert, whole[i].kind == OperatorKind::grouped_gemm) << whole[i].name;
+        const bool smaller = cut[i].n * cut[i].k < 0.99 * whole[i].n * whole[i].k;
+        EXPECT_EQ(smaller, whole[i].cut != Cut::none) << m.name << " " << whole[i].name;
+        const bool whole_input = cut[i].k == whole[i].k, whole_output = cut[i].n == whole[i].n;
+        EXPECT_EQ(whole_input, whole[i].cut != Cut::row) << m.name << " " << whole[i].name;
+        EXPECT_EQ(whole_output, whole[i].cut != Cut::column) << m.name << " " << whole[i].name;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace meshwright::workload

@@ -80,6 +80,7 @@ struct Framework {
   double overlap_slowdown = 0.1;    ///< stretch of compute while communication runs beside it
   double fsdp_overlap_penalty = 0;  ///< exposed = max(c, k) + penalty * min(c, k) for gathered layers
   bool dispatch_by_node = false;  ///< expert dispatch sends a token once to a node and copies there (DeepEP, HybridEP)
+  bool dispatch_low_precision = false;  ///< expert tokens are quantised to the GEMMs' format before they are sent
   double bucket_parameters = 40e6;  ///< gradient bucket
   double optimizer_traffic = 30;    ///< HBM bytes per parameter held by one rank in the optimizer step
 

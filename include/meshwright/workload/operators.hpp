@@ -17,6 +17,10 @@ struct Shard {
 
 enum class OperatorKind { gemm, grouped_gemm, attention, memory_bound };
 
+/// How a GEMM's weight is cut over the ranks of its group (tp, or etp inside an expert): by outputs, whose input every
+/// rank needs whole; by inputs, whose outputs are partial sums; or not at all.
+enum class Cut { none, column, row };
+
 /// One forward operator of one rank; backward follows from the kind (GEMM: data and weight gradients, each of the
 /// forward's FLOPs; attention: 2.5x with recomputed scores; memory-bound: about twice the bytes).
 struct Operator {
@@ -25,6 +29,8 @@ struct Operator {
   double m = 0, n = 0, k = 0;  ///< GEMM: tokens, outputs, inputs. For grouped GEMMs m is per expert
   double groups = 1;           ///< local experts of a grouped GEMM
   bool low_precision = true;   ///< runs in the recipe's GEMM format (fp8, ...) when there is one
+  Cut cut = Cut::none;         ///< over tp, or over etp where `expert`
+  bool expert = false;         ///< of a routed expert: its weight is held by ep * etp ranks, not by tp
   // attention
   double batch = 0, heads = 0, kv_heads = 0, seq_q = 0, seq_kv = 0, head_dim = 0, v_head_dim = 0;
   int window = 0;  ///< 0 = none
@@ -41,6 +47,10 @@ struct Operator {
 };
 
 enum class LayerKind { dense, moe };
+
+constexpr bool is_gemm(const Operator& op) {
+  return op.kind == OperatorKind::gemm || op.kind == OperatorKind::grouped_gemm;
+}
 
 /// Operators of one block for `micro_batch` sequences of `seq_len` tokens (before cutting by cp).
 std::vector<Operator> layer_operators(const Transformer& model, const LayerShape& shape, double micro_batch,

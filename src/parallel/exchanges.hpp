@@ -1,0 +1,44 @@
+#pragma once
+// Communication of one block: what goes over its groups, and the kernels that it can run beside.
+#include "parallel/block_cost.hpp"
+#include "parallel/operator_kernels.hpp"
+
+namespace meshwright::parallel {
+
+/// GEMMs of a block that are cut alike over tp: what they exchange and how long they run.
+struct CutGemms {
+  int count = 0;
+  double width = 0;  ///< sum of their whole inputs' (column) or outputs' (row) widths
+  Seconds forward, data, weight;
+  void add(double whole, const Kernels& t) {
+    ++count, width += whole;
+    forward += t.forward, data += t.data_gradient, weight += t.weight_gradient;
+  }
+};
+
+/// Windows that communication of a block can hide behind.
+struct Windows {
+  CutGemms column, row;  ///< their input is gathered; their output is scattered
+  Seconds attention_forward, attention_backward;
+  double key_value_elements = 0;  ///< of this rank's tokens
+  void add(const Operator& op, const Kernels& t);
+};
+
+/// Tensor parallelism. With sequence parallelism every column GEMM gathers its input and every row GEMM scatters its
+/// output (and their conjugates in backward, which gathers the saved input once more); without, one all-reduce of the
+/// row's output forward and of the column's input gradient backward (Korthikanti et al. 2022, section 4.2). Megatron
+/// runs the backward gather of the input and the scatter of its gradient beside the column GEMMs' gradients;
+/// userbuffers put the rest beside the GEMMs as well.
+void add_tensor(BlockCost& cost, const BlockContext& context, const Windows& windows);
+/// Ring attention: keys and values pass round once in forward, twice (with their gradients) in backward, beside all but
+/// one of the ring's attention steps.
+void add_context(BlockCost& cost, const BlockContext& context, const Windows& windows);
+/// Dispatch and combine of a mixture's tokens, in forward and in backward: an exchange over ep, and over etp a gather
+/// of what the expert's tensor ranks share and a scatter of their partial sums.
+void add_expert(BlockCost& cost, const BlockContext& context);
+
+/// Tokens of one micro-batch on one rank, and bytes of `width` activations of each of them.
+double tokens(const BlockContext& context);
+Bytes activation_bytes(const BlockContext& context, double width);
+
+}  // namespace meshwright::parallel

@@ -1,0 +1,13 @@
+#pragma once
+// Kernel times of one operator on a job's device, as its stack runs it.
+#include "meshwright/parallel/job.hpp"
+#include "meshwright/workload/operators.hpp"
+
+namespace meshwright::parallel {
+
+struct Kernels {
+  Seconds forward, data_gradient, weight_gradient;
+};
+Kernels kernels(const Operator& op, const Job& job);
+
+}  // namespace meshwright::parallel
