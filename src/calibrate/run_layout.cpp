@@ -138,7 +138,7 @@ void resolve_layout(const Reader& record, RunRecord& run) {
   const auto extra = record.find("extra");
   l.ep_comm_overlap = l.ep > 1 && extra && extra->boolean_or("moe_a2a_overlap", false);
   if (extra && extra->string_or("cuda_graph_impl", "none") != "none") {
-    run.job.framework.kernel_launch = {};
+    run.job.framework.launch.kernel = {};
     run.job.assumptions.push_back("kernel launches: captured in CUDA graphs");
   }
   run.job.precision = precision(r.layout.string_or("precision", "bf16"), r.layout.where() + "/precision");

@@ -36,27 +36,27 @@ bool on_efa(const Job& j, const Layout& l) {
          scale_out_medium(j.cluster).starts_with("efa");
 }
 
-template <auto Member>
+template <auto Part, auto Member>
 constexpr RunField framework_number(std::string_view field, double spread, double most,
                                     bool (*enters)(const Job&, const Layout&), bool of_experts = false) {
   return {field,
           spread,
           most,
           stack,
-          [](const Job& j) { return j.framework.*Member; },
-          [](Job& j, double v) { j.framework.*Member = v; },
+          [](const Job& j) { return j.framework.*Part.*Member; },
+          [](Job& j, double v) { j.framework.*Part.*Member = v; },
           enters,
           of_experts};
 }
-template <auto Member>
+template <auto Part, auto Member>
 constexpr RunField framework_time(std::string_view field, double spread, bool (*enters)(const Job&, const Layout&),
                                   bool of_experts = false) {
   return {field,
           spread,
           no_limit,
           stack,
-          [](const Job& j) { return (j.framework.*Member).value(); },
-          [](Job& j, double v) { j.framework.*Member = Seconds::base(v); },
+          [](const Job& j) { return (j.framework.*Part.*Member).value(); },
+          [](Job& j, double v) { j.framework.*Part.*Member = Seconds::base(v); },
           enters,
           of_experts};
 }
@@ -113,38 +113,40 @@ std::span<const RunField> run_fields() {
                  const double factor = v / a.forward;
                  a.forward = v, a.backward *= factor, a.softmax *= factor;
                },
-               [](const Job& j, const Layout&) { return j.framework.fused_attention; }},
-      framework_number<&Framework::gemm_efficiency>("gemm_efficiency", 0.3, 1,
-                                                    [](const Job& j, const Layout&) {
-                                                      return own_kernels(j) ||
-                                                             j.framework.name.starts_with("megatron-deepspeed");
-                                                    }),
-      framework_number<&Framework::gemm_efficiency_hopper>("gemm_efficiency_hopper", 0.15, 1,
-                                                           [](const Job& j, const Layout&) {
-                                                             return j.framework.name == "llm-foundry" &&
-                                                                    j.cluster.accelerator.architecture == "hopper";
-                                                           }),
-      framework_number<&Framework::attention_efficiency>(
-          "attention_efficiency", 0.3, 1,
-          [](const Job& j, const Layout&) { return own_kernels(j) && j.framework.fused_attention; }),
-      framework_number<&Framework::grouped_gemm_efficiency>(
-          "grouped_gemm_efficiency", 0.2, 1, [](const Job& j, const Layout&) { return j.model.is_moe(); }, true),
-      framework_number<&Framework::memory_traffic>(
-          "memory_traffic", 0.12, no_limit,
-          [](const Job& j, const Layout&) { return j.framework.accumulation_traffic == 0; }),
-      framework_number<&Framework::accumulation_traffic>("accumulation_traffic", 0.4, no_limit, always),
-      framework_number<&Framework::tp_overlap_exposed>(
-          "tp_overlap_exposed", 0.3, 1, [](const Job&, const Layout& l) { return l.tp > 1 && l.tp_comm_overlap; }),
-      framework_number<&Framework::fsdp_overlap_penalty>("fsdp_overlap_penalty", 0.3, 1,
-                                                         [](const Job&, const Layout& l) { return l.zero_stage == 3; }),
-      framework_time<&Framework::layer_overhead>("layer_overhead", 0.5, always),
-      framework_time<&Framework::kernel_launch>(
-          "kernel_launch", 0.4, [](const Job& j, const Layout&) { return j.model.is_moe(); }, true),
-      framework_time<&Framework::host_per_layer>("host_per_layer", 0.5, always),
-      framework_time<&Framework::host_per_layer_tp>(
-          "host_per_layer_tp", 0.5, [](const Job& j, const Layout& l) { return l.tp > j.cluster.node.accelerators; }),
-      framework_time<&Framework::pipeline_send_host>("pipeline_send_host", 0.5,
-                                                     [](const Job&, const Layout& l) { return l.pp > 1; }),
+               [](const Job& j, const Layout&) { return j.framework.kernels.fused_attention; }},
+      framework_number<&Framework::kernels, &StackKernels::gemm_efficiency>(
+          "kernels.gemm_efficiency", 0.3, 1,
+          [](const Job& j, const Layout&) {
+            return own_kernels(j) || j.framework.name.starts_with("megatron-deepspeed");
+          }),
+      framework_number<&Framework::kernels, &StackKernels::gemm_efficiency_hopper>(
+          "kernels.gemm_efficiency_hopper", 0.15, 1,
+          [](const Job& j, const Layout&) {
+            return j.framework.name == "llm-foundry" && j.cluster.accelerator.architecture == "hopper";
+          }),
+      framework_number<&Framework::kernels, &StackKernels::attention_efficiency>(
+          "kernels.attention_efficiency", 0.3, 1,
+          [](const Job& j, const Layout&) { return own_kernels(j) && j.framework.kernels.fused_attention; }),
+      framework_number<&Framework::kernels, &StackKernels::grouped_gemm_efficiency>(
+          "kernels.grouped_gemm_efficiency", 0.2, 1, [](const Job& j, const Layout&) { return j.model.is_moe(); },
+          true),
+      framework_number<&Framework::kernels, &StackKernels::memory_traffic>(
+          "kernels.memory_traffic", 0.12, no_limit,
+          [](const Job& j, const Layout&) { return j.framework.kernels.accumulation_traffic == 0; }),
+      framework_number<&Framework::kernels, &StackKernels::accumulation_traffic>("kernels.accumulation_traffic", 0.4,
+                                                                                 no_limit, always),
+      framework_number<&Framework::overlap, &StackOverlap::tp_exposed>(
+          "overlap.tp_exposed", 0.3, 1, [](const Job&, const Layout& l) { return l.tp > 1 && l.tp_comm_overlap; }),
+      framework_number<&Framework::overlap, &StackOverlap::fsdp_penalty>(
+          "overlap.fsdp_penalty", 0.3, 1, [](const Job&, const Layout& l) { return l.zero_stage == 3; }),
+      framework_time<&Framework::launch, &StackLaunch::layer_gap>("launch.layer_gap", 0.5, always),
+      framework_time<&Framework::launch, &StackLaunch::kernel>(
+          "launch.kernel", 0.4, [](const Job& j, const Layout&) { return j.model.is_moe(); }, true),
+      framework_time<&Framework::host, &StackHost::per_layer>("host.per_layer", 0.5, always),
+      framework_time<&Framework::host, &StackHost::per_layer_tp>(
+          "host.per_layer_tp", 0.5, [](const Job& j, const Layout& l) { return l.tp > j.cluster.node.accelerators; }),
+      framework_time<&Framework::host, &StackHost::pipeline_send>("host.pipeline_send", 0.5,
+                                                                  [](const Job&, const Layout& l) { return l.pp > 1; }),
   };
   return rows;
 }

@@ -38,10 +38,8 @@ void set_path(Json& object, const std::string& path, const Json& value) {
   }
 }
 
-bool is_time(const std::string& field) {
-  return field.starts_with("host_") || field.ends_with("_host") || field == "layer_overhead" ||
-         field == "kernel_launch";
-}
+/// Host and launch hold times alone, the other parts of a profile none.
+bool is_time(const std::string& field) { return field.starts_with("host.") || field.starts_with("launch."); }
 
 /// A device that is another's chip in another package and takes its figures where no runs tell its own.
 struct Sibling {
@@ -121,9 +119,10 @@ std::string overlay_json(const RunFit& fit, const Catalog& catalog, const std::s
     const std::string kind = p.owner.substr(0, space), name = p.owner.substr(space + 1);
     if (kind == "device") set_device(named(document["devices"], name), p, catalog.accelerator(name));
     if (kind == "medium") named(document["media"], name)["in_step"] = rounded(p.value);
-    if (kind == "framework")
-      named(document["frameworks"], name)[p.field] =
-          is_time(p.field) ? Json(fmt::format("{:.4g} us", p.value * 1e6)) : Json(rounded(p.value));
+    if (kind == "framework") {
+      set_path(named(document["frameworks"], name), p.field,
+               is_time(p.field) ? Json(fmt::format("{:.4g} us", p.value * 1e6)) : Json(rounded(p.value)));
+    }
   }
   return document.dump(1) + "\n";
 }

@@ -22,7 +22,8 @@ Windows add_kernels(BlockCost& cost, std::span<const Operator> operators, const 
     windows.add(op, t);
     (op.expert ? cost.expert_parameters : cost.parameters) += op.weight_elements;
   }
-  const Bytes added = Bytes::base((cost.parameters + cost.expert_parameters) * job.framework.accumulation_traffic);
+  const Bytes added =
+      Bytes::base((cost.parameters + cost.expert_parameters) * job.framework.kernels.accumulation_traffic);
   cost.backward.compute += memory_bound_time(added, job.cluster.accelerator);
   return windows;
 }
@@ -50,10 +51,10 @@ double launches_of(const BlockContext& x, std::span<const Operator> operators) {
 Seconds host_floor(const BlockContext& x, std::span<const Operator> operators) {
   const Framework& f = x.job.framework;
   const double further_nodes = std::ceil(static_cast<double>(x.layout.tp) / x.job.cluster.node.accelerators) - 1;
-  Seconds floor = f.host_per_layer + further_nodes * f.host_per_layer_tp;
+  Seconds floor = f.host.per_layer + further_nodes * f.host.per_layer_tp;
   const double rows = static_cast<double>(x.layout.micro_batch) * x.job.model.heads / x.layout.tp;
-  if (!f.fused_attention && std::fmod(rows, 4) != 0) floor += f.host_softmax_fallback;
-  return std::max(floor, launches_of(x, operators) * f.kernel_launch);
+  if (!f.kernels.fused_attention && std::fmod(rows, 4) != 0) floor += f.host.softmax_fallback;
+  return std::max(floor, launches_of(x, operators) * f.launch.kernel);
 }
 
 BlockCost block_cost(const BlockContext& x, const LayerShape& shape, std::span<const Operator> operators) {
@@ -98,7 +99,7 @@ BlockCost embedding_cost(const BlockContext& x) {
 
 BlockCost head_cost(const BlockContext& x) {
   const auto operators = head_operators(x.job.model, x.layout.micro_batch, x.job.seq_len, shard_of(x), x.job.precision,
-                                        x.job.framework.vocab_multiple);
+                                        x.job.framework.rules.vocab_multiple);
   BlockCost cost;
   const Windows windows = add_kernels(cost, operators, x.job);
   if (x.layout.tp > 1) {
@@ -106,8 +107,8 @@ BlockCost head_cost(const BlockContext& x) {
       return x.communication.time(c, activation_bytes(x, windows.column.width), groups(x.layout).tensor);
     };
     const Seconds back = run(x.layout.sequence_parallel ? Collective::reduce_scatter : Collective::all_reduce);
-    const Overlap o = x.job.framework.tp_backward_overlap
-                          ? overlap(windows.column.weight, back, x.job.framework.tp_overlap_exposed)
+    const Overlap o = x.job.framework.overlap.tp_backward
+                          ? overlap(windows.column.weight, back, x.job.framework.overlap.tp_exposed)
                           : Overlap{back, {}};
     if (x.layout.sequence_parallel) cost.forward.tensor = run(Collective::all_gather);
     cost.backward.tensor = o.exposed, cost.backward.tensor_hidden = o.hidden;

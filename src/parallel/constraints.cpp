@@ -15,7 +15,7 @@ bool kv_heads_refused(const Job& job, const Layout& layout) noexcept {
   if (job.model.attention == AttentionKind::latent) return false;  // latent keys and values are not cut by heads
   const int kv_heads = job.model.kv_heads;
   if (divides(layout.tp, kv_heads)) return false;
-  return !(job.framework.kv_heads_replicate && layout.tp > kv_heads && divides(kv_heads, layout.tp));
+  return !(job.framework.rules.kv_heads_replicate && layout.tp > kv_heads && divides(kv_heads, layout.tp));
 }
 
 /// Index into axis_names of the first axis that the layout uses and the stack does not have; their number if there is
@@ -23,12 +23,12 @@ bool kv_heads_refused(const Job& job, const Layout& layout) noexcept {
 std::size_t missing_axis(const Framework& framework, const Layout& layout) noexcept {
   const std::array degrees = {layout.tp, layout.cp, layout.pp, layout.ep};
   std::size_t axis = 0;
-  while (axis < degrees.size() && (degrees[axis] == 1 || (framework.axes >> axis & 1U) != 0)) ++axis;
+  while (axis < degrees.size() && (degrees[axis] == 1 || framework.rules.axes.has(axis))) ++axis;
   return axis;
 }
 
 int expert_ranks(const Job& job, const Layout& layout) noexcept {
-  return (job.framework.experts_fold_over_tp ? layout.tp : 1) * layout.cp * layout.dp;
+  return (job.framework.rules.experts_fold_over_tp ? layout.tp : 1) * layout.cp * layout.dp;
 }
 
 Rule expert_rule(const Job& job, const Layout& layout) noexcept {
@@ -37,7 +37,7 @@ Rule expert_rule(const Job& job, const Layout& layout) noexcept {
   const int etp = expert_tensor_parallel(layout);
   if (!divides(layout.ep, model.experts)) return Rule::experts_ep;
   if (!divides(etp, model.moe_ffn_hidden)) return Rule::expert_tensor;
-  const int group = job.framework.experts_fold_over_tp ? layout.ep * etp : layout.ep;
+  const int group = job.framework.rules.experts_fold_over_tp ? layout.ep * etp : layout.ep;
   return divides(group, expert_ranks(job, layout)) ? Rule::none : Rule::expert_fold;
 }
 
@@ -76,16 +76,16 @@ Rule pipeline_rule(const Job& job, const Layout& layout) noexcept {
   if (layout.vp > 1 && layout.pp == 2 && !layout.overlap_p2p) return Rule::virtual_stages;
   if (!runs(framework, effective_schedule(layout))) return Rule::schedule_missing;
   const int batches = micro_batches(job.global_batch, layout);
-  if (layout.vp > 1 && framework.interleaving_needs_multiple && !divides(layout.pp, batches)) {
+  if (layout.vp > 1 && framework.rules.interleaving_needs_multiple && !divides(layout.pp, batches)) {
     return Rule::interleaved_batches;
   }
-  if (framework.micro_batches_cover_pipeline && batches < layout.pp - 1) return Rule::pipeline_batches;
+  if (framework.rules.micro_batches_cover_pipeline && batches < layout.pp - 1) return Rule::pipeline_batches;
   return schedule_rule(layout, batches);
 }
 
 Rule sharding_rule(const Framework& framework, const Layout& layout) noexcept {
-  if (layout.zero_stage > framework.max_zero_stage) return Rule::zero_missing;
-  if (layout.pp > 1 && layout.zero_stage > framework.max_zero_stage_pipeline) return Rule::zero_pipeline;
+  if (layout.zero_stage > framework.rules.max_zero_stage) return Rule::zero_missing;
+  if (layout.pp > 1 && layout.zero_stage > framework.rules.max_zero_stage_pipeline) return Rule::zero_pipeline;
   if (layout.hsdp_shard == 0) return Rule::none;
   return layout.zero_stage == 3 && divides(layout.hsdp_shard, layout.dp * layout.cp) ? Rule::none : Rule::hsdp_shard;
 }
@@ -128,7 +128,7 @@ Words expert_words(const Job& job, const Layout& layout, Rule rule) {
   if (rule == Rule::expert_tensor) {
     return {fmt::format("a multiple of etp {}", etp), fmt::format("an expert's inner width {}", model.moe_ffn_hidden)};
   }
-  const bool folds = job.framework.experts_fold_over_tp;
+  const bool folds = job.framework.rules.experts_fold_over_tp;
   return {fmt::format("a multiple of {} {}", folds ? "ep * etp" : "ep", folds ? layout.ep * etp : layout.ep),
           fmt::format("{} {}", folds ? "tp * cp * dp" : "cp * dp", expert_ranks(job, layout))};
 }
@@ -154,7 +154,7 @@ Words layer_words(const Job& job, const Layout& layout, Rule rule) {
   if (rule == Rule::layers_least) return {fmt::format("{} layers, one a chunk", chunks), fmt::format("{}", layers)};
   std::string other;
   if (divides(chunks, layers + 2)) other = "; stage_split 'embedding' counts 2 more";
-  if (other.empty() && job.framework.uneven_stages) other = "; stage_split 'uneven' gives an explicit layout";
+  if (other.empty() && job.framework.rules.uneven_stages) other = "; stage_split 'uneven' gives an explicit layout";
   return {fmt::format("a multiple of pp * vp {}", chunks),
           fmt::format("{} layers, {} left over{}", layers, layers % chunks, other)};
 }
@@ -188,7 +188,7 @@ Words sharding_words(const Job& job, const Layout& layout, Rule rule) {
             fmt::format("zero_stage {}, dp * cp {}", layout.zero_stage, layout.dp * layout.cp)};
   }
   const bool pipeline = rule == Rule::zero_pipeline;
-  const int most = pipeline ? framework.max_zero_stage_pipeline : framework.max_zero_stage;
+  const int most = pipeline ? framework.rules.max_zero_stage_pipeline : framework.rules.max_zero_stage;
   return {fmt::format("at most {}{}", most, pipeline ? " with pp > 1" : ""), fmt::format("{}", layout.zero_stage)};
 }
 
@@ -201,7 +201,7 @@ Words words(const Job& job, const Layout& layout, Rule rule) {
       return {fmt::format("a multiple of tp {}", layout.tp), fmt::format("{} heads", model.heads)};
     case Rule::kv_heads_tp:
       return {fmt::format("a multiple of tp {}{}", layout.tp,
-                          job.framework.kv_heads_replicate ? ", or a tp that is a multiple of kv_heads" : ""),
+                          job.framework.rules.kv_heads_replicate ? ", or a tp that is a multiple of kv_heads" : ""),
               fmt::format("{} kv heads", model.kv_heads)};
     case Rule::ffn_tp:
       return {fmt::format("a multiple of tp {}", layout.tp), fmt::format("inner width {}", model.ffn_hidden)};
@@ -271,21 +271,22 @@ StageSplit resolved_split(StageSplit split, int layers, const Framework& framewo
     case StageSplit::embedding:
       return with_ends ? StageSplit::embedding : StageSplit::automatic;
     case StageSplit::uneven:
-      return framework.uneven_stages || framework.uneven_by_default ? StageSplit::uneven : StageSplit::automatic;
+      return framework.rules.uneven_stages || framework.rules.uneven_by_default ? StageSplit::uneven
+                                                                                : StageSplit::automatic;
     case StageSplit::cost:
       return StageSplit::cost;
     case StageSplit::automatic:
       break;
   }
-  if (framework.splits_by_cost) return StageSplit::cost;
+  if (framework.rules.splits_by_cost) return StageSplit::cost;
   if (even) return StageSplit::even;
-  if (framework.uneven_by_default) return StageSplit::uneven;
-  return framework.uneven_stages && with_ends ? StageSplit::embedding : StageSplit::automatic;
+  if (framework.rules.uneven_by_default) return StageSplit::uneven;
+  return framework.rules.uneven_stages && with_ends ? StageSplit::embedding : StageSplit::automatic;
 }
 
 StageSplit usual_stage_split(int layers, const Framework& framework, int pp, int vp) noexcept {
   const StageSplit split = resolved_split(StageSplit::automatic, layers, framework, pp, vp);
-  return split == StageSplit::automatic && framework.uneven_stages ? StageSplit::uneven : split;
+  return split == StageSplit::automatic && framework.rules.uneven_stages ? StageSplit::uneven : split;
 }
 
 }  // namespace meshwright::parallel

@@ -22,7 +22,7 @@ Seconds exchange(const BlockContext& x, Bytes one) {
   const Bytes sent = one * x.job.model.top_k;
   const Group all = groups(x.layout).expert;
   const int inside = x.communication.ranks_inside(all);
-  if (!x.job.framework.dispatch_by_node || inside == all.size) {
+  if (!x.job.framework.overlap.dispatch_by_node || inside == all.size) {
     return x.communication.time(Collective::all_to_all, sent, all);
   }
   const int nodes = all.size / inside;
@@ -64,7 +64,7 @@ void add_tensor(BlockCost& cost, const BlockContext& x, const Windows& w) {
   const bool inside = x.communication.ranks_inside(group) == group.size;
   const bool userbuffers = x.layout.tp_comm_overlap && x.layout.sequence_parallel && inside;
   const auto put = [&](Pass& pass, Seconds window, Seconds transfer, bool beside) {
-    const Overlap o = beside ? overlap(window, transfer, f.tp_overlap_exposed) : Overlap{transfer, {}};
+    const Overlap o = beside ? overlap(window, transfer, f.overlap.tp_exposed) : Overlap{transfer, {}};
     pass.tensor += o.exposed, pass.tensor_hidden += o.hidden;
   };
   if (x.layout.sequence_parallel) {
@@ -72,12 +72,12 @@ void add_tensor(BlockCost& cost, const BlockContext& x, const Windows& w) {
     put(cost.forward, w.column.forward, gather, userbuffers);
     put(cost.forward, w.row.forward, run(Collective::reduce_scatter, w.row), userbuffers);
     put(cost.backward, w.row.data, run(Collective::all_gather, w.row), userbuffers);
-    put(cost.backward, w.column.data, gather, f.tp_backward_overlap || userbuffers);
+    put(cost.backward, w.column.data, gather, f.overlap.tp_backward || userbuffers);
     put(cost.backward, w.column.weight, run(Collective::reduce_scatter, w.column),
-        f.tp_backward_overlap || userbuffers);
+        f.overlap.tp_backward || userbuffers);
   } else {
     put(cost.forward, {}, run(Collective::all_reduce, w.row), false);
-    put(cost.backward, w.column.weight, run(Collective::all_reduce, w.column), f.tp_backward_overlap);
+    put(cost.backward, w.column.weight, run(Collective::all_reduce, w.column), f.overlap.tp_backward);
   }
 }
 
@@ -86,7 +86,7 @@ void add_context(BlockCost& cost, const BlockContext& x, const Windows& w) {
   if (cp <= 1 || w.key_value_elements <= 0) return;
   const Bytes all = Bytes::base(w.key_value_elements * bytes_per_element(x.job.precision.rest) * cp);
   const Seconds ring = x.communication.time(Collective::all_gather, all, groups(x.layout).context);
-  const double beside = (cp - 1.0) / cp, slowdown = x.job.framework.overlap_slowdown;
+  const double beside = (cp - 1.0) / cp, slowdown = x.job.framework.overlap.slowdown;
   cost.forward.context += overlap(beside * w.attention_forward, ring, slowdown).exposed;
   cost.backward.context += overlap(beside * w.attention_backward, 2 * ring, slowdown).exposed;
   if (cost.recompute[1].compute.value() > 0) cost.recompute[1].context += cost.forward.context;
@@ -104,12 +104,12 @@ void add_expert(BlockCost& cost, const BlockContext& x) {
     return x.communication.time(c, etp * model.top_k * one(bytes), {etp, 1});
   };
   // Tokens go out in the format of the experts' GEMMs where the stack quantises them first; sums come back whole.
-  const double out = x.job.framework.dispatch_low_precision ? bytes_per_element(x.job.precision.gemm) : element;
+  const double out = x.job.framework.overlap.dispatch_low_precision ? bytes_per_element(x.job.precision.gemm) : element;
   const Seconds dispatch = exchange(x, one(out)) + over_etp(Collective::all_gather, out);
   const Seconds combine = exchange(x, one(element)) + over_etp(Collective::reduce_scatter, element);
   const bool beside = x.layout.ep_comm_overlap || effective_schedule(x.layout) == PipelineSchedule::dual_pipe;
   const auto put = [&](Pass& pass) {
-    const Overlap o = beside ? overlap(pass.compute, dispatch + combine, x.job.framework.overlap_slowdown)
+    const Overlap o = beside ? overlap(pass.compute, dispatch + combine, x.job.framework.overlap.slowdown)
                              : Overlap{dispatch + combine, {}};
     pass.expert += o.exposed, pass.expert_hidden += o.hidden;
   };

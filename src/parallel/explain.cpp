@@ -77,7 +77,7 @@ std::string formula_of(const View& v, std::string_view field) {
   if (field == "bubble")
     return fmt::format("{} over {} stages, vp {}, {} micro-batches", name(effective_schedule(l)), l.pp, l.vp, m);
   if (field == "optimizer")
-    return fmt::format("{:.3g} B of HBM traffic per parameter held", v.job.framework.optimizer_traffic);
+    return fmt::format("{:.3g} B of HBM traffic per parameter held", v.job.framework.kernels.optimizer_traffic);
   return "max(GPU, launches of the host) per slot, plus what a step costs once";
 }
 
@@ -85,10 +85,10 @@ std::string source_of(const View& v, std::string_view field) {
   const std::string& profile = v.job.framework.name;
   if (field == "tensor_parallel")
     return fmt::format("links: {}; exposed share {:.3g} [{}]", platform_of(v.job.cluster).name,
-                       v.job.framework.tp_overlap_exposed, profile);
+                       v.job.framework.overlap.tp_exposed, profile);
   if (field == "data_parallel")
     return fmt::format("links: {}; slowdown {:.3g} [{}]", platform_of(v.job.cluster).name,
-                       v.job.framework.overlap_slowdown, profile);
+                       v.job.framework.overlap.slowdown, profile);
   if (field == "bubble") return "closed form of the schedule (docs/models-step.md)";
   if (field == "optimizer" || field == "host") return profile;
   return platform_of(v.job.cluster).name;

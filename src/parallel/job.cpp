@@ -113,7 +113,7 @@ Layout read_job_layout(const Reader& layout, Job& job) {
   }
   if (!layout.has("micro_batch")) assume("micro_batch", "1", "default");
   if (!layout.has("zero_stage")) {
-    result.zero_stage = result.zero_stage > job.framework.max_zero_stage ? job.framework.max_zero_stage : 1;
+    result.zero_stage = result.zero_stage > job.framework.rules.max_zero_stage ? job.framework.rules.max_zero_stage : 1;
     assume("zero_stage", std::to_string(result.zero_stage), "default");
   }
   if (!layout.has("recompute")) assume("recompute", std::string(name(result.recompute)), "default");
@@ -122,9 +122,9 @@ Layout read_job_layout(const Reader& layout, Job& job) {
     result.*field = usual;
     assume(key, usual ? "true" : "false", job.framework.name);
   };
-  overlap("overlap_grad_reduce", &Layout::overlap_grad_reduce, job.framework.overlap_grad_reduce);
-  overlap("overlap_param_gather", &Layout::overlap_param_gather, job.framework.overlap_param_gather);
-  overlap("tp_comm_overlap", &Layout::tp_comm_overlap, job.framework.tp_comm_overlap);
+  overlap("overlap_grad_reduce", &Layout::overlap_grad_reduce, job.framework.defaults.overlap_grad_reduce);
+  overlap("overlap_param_gather", &Layout::overlap_param_gather, job.framework.defaults.overlap_param_gather);
+  overlap("tp_comm_overlap", &Layout::tp_comm_overlap, job.framework.defaults.tp_comm_overlap);
   return result;
 }
 

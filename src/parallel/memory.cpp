@@ -121,22 +121,22 @@ Memory of_stage(const MemoryConstants& c, const LayerMemory& layers, const Stage
 
 MemoryConstants memory_constants(const Job& job) {
   const Framework& f = job.framework;
-  MemoryConstants c{.parameter_bytes = f.parameter_bytes,
-                    .gradient_bytes = f.gradient_bytes,
-                    .optimizer_bytes = f.optimizer_bytes,
-                    .cached_weight_bytes = f.cached_weight_bytes,
-                    .weight_gradient_bytes = f.weight_gradient_bytes,
-                    .gathered_parameter_bytes = f.gathered_parameter_bytes,
-                    .gathered_gradient_bytes = f.gathered_gradient_bytes,
-                    .gathered_layers = f.gathered_layers,
-                    .gathered_parameters_least = f.gathered_parameters_least,
-                    .ddp_bucket_bytes = f.ddp_bucket_bytes_per_parameter,
-                    .fragmentation = f.fragmentation,
-                    .keeps_gathered_with_pipeline = f.keeps_gathered_with_pipeline,
+  MemoryConstants c{.parameter_bytes = f.memory.parameter_bytes,
+                    .gradient_bytes = f.memory.gradient_bytes,
+                    .optimizer_bytes = f.memory.optimizer_bytes,
+                    .cached_weight_bytes = f.memory.cached_weight_bytes,
+                    .weight_gradient_bytes = f.memory.weight_gradient_bytes,
+                    .gathered_parameter_bytes = f.memory.gathered_parameter_bytes,
+                    .gathered_gradient_bytes = f.memory.gathered_gradient_bytes,
+                    .gathered_layers = f.memory.gathered_layers,
+                    .gathered_parameters_least = f.memory.gathered_parameters_least,
+                    .ddp_bucket_bytes = f.memory.ddp_bucket_bytes,
+                    .fragmentation = f.memory.fragmentation,
+                    .keeps_gathered_with_pipeline = f.memory.keeps_gathered_with_pipeline,
                     .tied_embeddings = job.model.tied_embeddings,
-                    .context = f.context,
-                    .communication_buffers = f.communication_buffers,
-                    .usable = job.cluster.accelerator.memory_capacity * f.usable_memory,
+                    .context = f.memory.context,
+                    .communication_buffers = f.memory.communication_buffers,
+                    .usable = job.cluster.accelerator.memory_capacity * f.memory.usable,
                     .global_batch = job.global_batch,
                     .mtp_layers = job.model.mtp_layers};
   if (bytes_per_element(job.precision.rest) == 4) {  // fp32 and tf32 recipes need no second copy of the weights
@@ -144,8 +144,8 @@ MemoryConstants memory_constants(const Job& job) {
     c.parameter_bytes = c.gradient_bytes = c.gathered_parameter_bytes = c.gathered_gradient_bytes = 4;
   }
   if (job.precision.rest == DType::fp16) {
-    if (f.fp16_gradient_bytes > 0) c.gradient_bytes = f.fp16_gradient_bytes;
-    if (f.fp16_optimizer_bytes > 0) c.optimizer_bytes = f.fp16_optimizer_bytes;
+    if (f.memory.fp16_gradient_bytes > 0) c.gradient_bytes = f.memory.fp16_gradient_bytes;
+    if (f.memory.fp16_optimizer_bytes > 0) c.optimizer_bytes = f.memory.fp16_optimizer_bytes;
   }
   if (job.precision.gemm == job.precision.rest) c.cached_weight_bytes = 0;
   return c;
@@ -168,11 +168,11 @@ Memory memory(const Job& job, const Layout& layout) {
 
 Bytes logged_peak(const Job& job, const Layout& layout) {
   StageKinds stages = stage_kinds(job.model, job.framework, layer_classes(job.model), layout);
-  if (job.framework.logs_first_stage) {
+  if (job.framework.memory.logs_first_stage) {
     std::erase_if(stages.kinds, [](const StageKind& stage) { return stage.first > 0; });
   }
   const Memory m = memory(memory_constants(job), layer_memory(job, layout), stages, layout);
-  return job.framework.logs_allocated ? m.allocated : m.reserved;
+  return job.framework.memory.logs_allocated ? m.allocated : m.reserved;
 }
 
 Fit fit(const MemoryConstants& c, const Memory& memory) noexcept {

@@ -59,15 +59,17 @@ BlockMemory block_memory(std::span<const Operator> operators, const Job& job, co
   BlockMemory block = weights_of(operators);
   double all = 0, core = 0;
   for (const Operator& op : operators) {
-    const bool unfused = op.kind == OperatorKind::attention && !stack.fused_attention && op.unfused_saved_bytes > 0;
+    const bool unfused =
+        op.kind == OperatorKind::attention && !stack.kernels.fused_attention && op.unfused_saved_bytes > 0;
     all += unfused ? op.unfused_saved_bytes : op.saved_bytes;
     if (unfused) core += op.unfused_saved_bytes - op.saved_bytes;
   }
   const double hidden = job.model.hidden;
-  all += stack.saved_extra_hidden * rows.sharded * hidden + stack.saved_extra_ffn * rows.tokens * inner_per_token;
-  block.run_ahead = Bytes::base(stack.run_ahead_hidden * rows.tokens * hidden * (1 - 1.0 / layout.tp));
+  all += stack.memory.saved_extra_hidden * rows.sharded * hidden +
+         stack.memory.saved_extra_ffn * rows.tokens * inner_per_token;
+  block.run_ahead = Bytes::base(stack.memory.run_ahead_hidden * rows.tokens * hidden * (1 - 1.0 / layout.tp));
   const double input = rows.element * rows.sharded * hidden;
-  const double dropped = core + stack.selective_share * (all - core - input);
+  const double dropped = core + stack.memory.selective_share * (all - core - input);
   block.kept = {Bytes::base(all), Bytes::base(all - dropped), Bytes::base(std::min(input, all))};
   block.redone = {Bytes{}, Bytes::base(dropped), Bytes::base(all - std::min(input, all))};
   return block;
@@ -76,7 +78,7 @@ BlockMemory block_memory(std::span<const Operator> operators, const Job& job, co
 /// The recipe with the format in which the stack keeps GEMM inputs.
 Precision kept_recipe(const Job& job) {
   Precision recipe = job.precision;
-  if (!job.framework.low_precision_inputs) recipe.stored_input_bytes = bytes_per_element(recipe.rest);
+  if (!job.framework.memory.low_precision_inputs) recipe.stored_input_bytes = bytes_per_element(recipe.rest);
   return recipe;
 }
 
@@ -88,7 +90,7 @@ void add_shapes(std::set<std::pair<double, double>>& shapes, std::span<const Ope
 
 BlockMemory embedding_memory(const Job& job, const Layout& layout) {
   const Transformer& model = job.model;
-  const int vocab = padded_vocab(model.vocab, job.framework.vocab_multiple * layout.tp);
+  const int vocab = padded_vocab(model.vocab, job.framework.rules.vocab_multiple * layout.tp);
   BlockMemory block;
   block.parameters = static_cast<double>(vocab) / layout.tp * model.hidden +
                      static_cast<double>(model.position_embeddings) * model.hidden;
@@ -101,7 +103,7 @@ BlockMemory embedding_memory(const Job& job, const Layout& layout) {
 /// The final norm and the projection's input; logits are counted apart.
 BlockMemory head_memory(const Job& job, const Layout& layout) {
   const auto operators = head_operators(job.model, layout.micro_batch, job.seq_len, shard_of(job, layout),
-                                        job.precision, job.framework.vocab_multiple);
+                                        job.precision, job.framework.rules.vocab_multiple);
   BlockMemory block = weights_of(operators);
   const Rows rows = rows_of(job, layout);
   const Bytes kept = Bytes::base(2 * rows.element * rows.sharded * job.model.hidden);
@@ -110,8 +112,8 @@ BlockMemory head_memory(const Job& job, const Layout& layout) {
 }
 
 Bytes logits_of(const Job& job, const Layout& layout) {
-  const int vocab = padded_vocab(job.model.vocab, job.framework.vocab_multiple * layout.tp);
-  return Bytes::base(job.framework.logits_bytes * rows_of(job, layout).tokens * vocab / layout.tp);
+  const int vocab = padded_vocab(job.model.vocab, job.framework.rules.vocab_multiple * layout.tp);
+  return Bytes::base(job.framework.memory.logits_bytes * rows_of(job, layout).tokens * vocab / layout.tp);
 }
 
 }  // namespace

@@ -12,9 +12,9 @@ constexpr double memory_backward = 1.7;
 /// What the stack's matrix products reach of the device's sustained rate.
 double gemm_efficiency(const Operator& op, const Job& job) {
   const Framework& f = job.framework;
-  const double grouped = op.kind == OperatorKind::grouped_gemm ? f.grouped_gemm_efficiency : 1;
-  const double hopper = job.cluster.accelerator.architecture == "hopper" ? f.gemm_efficiency_hopper : 1;
-  return f.gemm_efficiency * grouped * hopper;
+  const double grouped = op.kind == OperatorKind::grouped_gemm ? f.kernels.grouped_gemm_efficiency : 1;
+  const double hopper = job.cluster.accelerator.architecture == "hopper" ? f.kernels.gemm_efficiency_hopper : 1;
+  return f.kernels.gemm_efficiency * grouped * hopper;
 }
 
 Kernels gemm_kernels(const Operator& op, const Job& job) {
@@ -44,19 +44,19 @@ Kernels attention_kernels(const Operator& op, const Job& job) {
                              .head_dim = op.head_dim,
                              .v_head_dim = op.v_head_dim,
                              .window = op.window,
-                             .fused = job.framework.fused_attention};
-  const double efficiency = job.framework.fused_attention ? job.framework.attention_efficiency : 1;
+                             .fused = job.framework.kernels.fused_attention};
+  const double efficiency = job.framework.kernels.fused_attention ? job.framework.kernels.attention_efficiency : 1;
   return {attention_forward_time(shape, job.cluster.accelerator, job.precision.rest) / efficiency,
           attention_backward_time(shape, job.cluster.accelerator, job.precision.rest) / efficiency,
           {}};
 }
 
 Kernels memory_kernels(const Operator& op, const Job& job) {
-  double bytes = job.framework.fused_norms || op.unfused_bytes == 0 ? op.bytes : op.unfused_bytes;
+  double bytes = job.framework.kernels.fused_norms || op.unfused_bytes == 0 ? op.bytes : op.unfused_bytes;
   // Stacks that fuse norms and activations quantise in the same kernels, which half of the inputs come from.
-  if (job.framework.fused_norms && op.name.ends_with("casts")) bytes *= 0.5;
+  if (job.framework.kernels.fused_norms && op.name.ends_with("casts")) bytes *= 0.5;
   const Seconds forward =
-      memory_bound_time(Bytes::base(bytes * job.framework.memory_traffic), job.cluster.accelerator, op.kernels);
+      memory_bound_time(Bytes::base(bytes * job.framework.kernels.memory_traffic), job.cluster.accelerator, op.kernels);
   return {forward, memory_backward * forward, {}};
 }
 

@@ -53,18 +53,18 @@ StepConstants constants_of(const Job& job) {
   return {.global_batch = job.global_batch,
           .mtp_layers = job.model.mtp_layers,
           .tied_embeddings = job.model.tied_embeddings,
-          .optimizer_per_parameter = Bytes::base(f.optimizer_traffic) / hbm,
+          .optimizer_per_parameter = Bytes::base(f.kernels.optimizer_traffic) / hbm,
           .offload_per_parameter = offloaded_update(job),
-          .reduce_bytes = std::max(f.reduce_bytes, least),
-          .parameter_bytes = std::max(f.gathered_parameter_bytes, least),
-          .bucket_parameters = f.bucket_parameters,
-          .overlap_slowdown = f.overlap_slowdown,
-          .fsdp_overlap_penalty = f.fsdp_overlap_penalty,
-          .layer_overhead = f.layer_overhead,
-          .step_overhead = f.step_overhead,
-          .pipeline_send_host = f.pipeline_send_host,
+          .reduce_bytes = std::max(f.memory.reduce_bytes, least),
+          .parameter_bytes = std::max(f.memory.gathered_parameter_bytes, least),
+          .bucket_parameters = f.overlap.bucket_parameters,
+          .overlap_slowdown = f.overlap.slowdown,
+          .fsdp_overlap_penalty = f.overlap.fsdp_penalty,
+          .layer_overhead = f.launch.layer_gap,
+          .step_overhead = f.host.step,
+          .pipeline_send_host = f.host.pipeline_send,
           .crosses_nodes = job.accelerators > job.cluster.node.accelerators,
-          .keeps_gathered_with_pipeline = f.keeps_gathered_with_pipeline};
+          .keeps_gathered_with_pipeline = f.memory.keeps_gathered_with_pipeline};
 }
 
 /// A map that remembers its last answer: layouts come in order, and most keys are those of the layout before.

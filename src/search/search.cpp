@@ -40,8 +40,8 @@ class Worker {
                      .etp = shard.etp,
                      .micro_batch = shard.micro_batch,
                      .sequence_parallel = shard.tp > 1,
-                     .overlap_grad_reduce = job_.framework.overlap_grad_reduce,
-                     .overlap_param_gather = job_.framework.overlap_param_gather,
+                     .overlap_grad_reduce = job_.framework.defaults.overlap_grad_reduce,
+                     .overlap_param_gather = job_.framework.defaults.overlap_param_gather,
                      .tp_comm_overlap = shard.tp_comm_overlap,
                      .ep_comm_overlap = shard.ep_comm_overlap};
     has_layers_ = false;

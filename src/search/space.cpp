@@ -18,7 +18,7 @@ std::vector<int> divisors(int n, int most) {
 
 bool has_axis(const Job& job, std::string_view axis) {
   const auto found = std::find(axis_names.begin(), axis_names.end(), axis);
-  return (job.framework.axes >> (found - axis_names.begin()) & 1U) != 0;
+  return job.framework.rules.axes.has(static_cast<std::size_t>(found - axis_names.begin()));
 }
 
 std::vector<int> powers_of_two(int most) {
@@ -56,8 +56,8 @@ std::vector<ShardChoice> shard_choices(const Job& job, int max_micro_batch) {
       for (const int ep : expert_degrees) {
         for (const int etp : expert_tensor_degrees(job, tp)) {
           for (const int mb : powers_of_two(std::min(max_micro_batch, job.global_batch))) {
-            for (const bool tp_overlap : offered(tp > 1 && job.framework.can_overlap_tp)) {
-              for (const bool ep_overlap : offered(ep > 1 && job.framework.can_overlap_ep)) {
+            for (const bool tp_overlap : offered(tp > 1 && job.framework.rules.can_overlap_tp)) {
+              for (const bool ep_overlap : offered(ep > 1 && job.framework.rules.can_overlap_ep)) {
                 out.push_back({tp, cp, ep, etp, mb, tp_overlap, ep_overlap});
               }
             }
@@ -84,9 +84,9 @@ bool can_overlap_experts(const Layout& layout) {
 
 std::vector<Sharding> shardings(const Job& job) {
   std::vector<Sharding> out;
-  for (int stage = 0; stage <= job.framework.max_zero_stage; ++stage) out.push_back({stage, 0});
+  for (int stage = 0; stage <= job.framework.rules.max_zero_stage; ++stage) out.push_back({stage, 0});
   const int node = job.cluster.node.accelerators;
-  if (job.framework.max_zero_stage >= 3 && node > 1 && node < job.accelerators) out.push_back({3, node});
+  if (job.framework.rules.max_zero_stage >= 3 && node > 1 && node < job.accelerators) out.push_back({3, node});
   return out;
 }
 

@@ -16,11 +16,11 @@ TEST(Framework, EveryProfileIsPlausible) {
   for (const Framework& f : frameworks()) {
     EXPECT_FALSE(f.title.empty()) << f.name;
     EXPECT_FALSE(f.flags.empty() && f.name != "generic") << f.name;
-    EXPECT_GE(f.parameter_bytes + f.gradient_bytes + f.optimizer_bytes, 12) << f.name;
-    EXPECT_LE(f.parameter_bytes + f.gradient_bytes + f.optimizer_bytes, 20) << f.name;
-    EXPECT_GE(f.fragmentation, 1) << f.name;
-    EXPECT_GT(f.usable_memory, 0.8) << f.name;
-    EXPECT_LE(f.usable_memory, 1) << f.name;
+    EXPECT_GE(f.memory.parameter_bytes + f.memory.gradient_bytes + f.memory.optimizer_bytes, 12) << f.name;
+    EXPECT_LE(f.memory.parameter_bytes + f.memory.gradient_bytes + f.memory.optimizer_bytes, 20) << f.name;
+    EXPECT_GE(f.memory.fragmentation, 1) << f.name;
+    EXPECT_GT(f.memory.usable, 0.8) << f.name;
+    EXPECT_LE(f.memory.usable, 1) << f.name;
     EXPECT_TRUE(runs(f, PipelineSchedule::one_f_one_b)) << f.name;
   }
 }
@@ -68,8 +68,61 @@ TEST(Framework, FilesSayWhereTheirFiguresComeFrom) {
   }
 }
 
-TEST(Framework, UnknownKeysAreRefused) {
-  EXPECT_THROW(read_framework(Reader::text(R"({"name": "x", "title": "X", "gradient_byte": 4})", "x.json")), Error);
+TEST(Framework, UnknownKeysAndPartsAreRefusedWithTheNearest) {
+  const auto refusal = [](const char* text) -> std::string {
+    try {
+      read_framework(Reader::text(text, "x.json"));
+      return "accepted";
+    } catch (const Error& e) {
+      return e.what();
+    }
+  };
+  EXPECT_THAT(refusal(R"({"name": "x", "title": "X", "memroy": {}})"), HasSubstr("'memory'"));
+  EXPECT_THAT(refusal(R"({"name": "x", "title": "X", "memory": {"gradient_byte": 4}})"),
+              AllOf(HasSubstr("x.json:/memory"), HasSubstr("'gradient_bytes'")));
+  EXPECT_THAT(refusal(R"({"name": "x", "title": "X", "rules": {"axes": ["pq"]}})"), HasSubstr("/rules/axes/0"));
+  EXPECT_THAT(
+      refusal(
+          R"({"name": "x", "title": "X", "releases": [{"version": "1", "date": "2020", "host": {"kernel": "1 us"}}]})"),
+      HasSubstr("/releases/0/host"));
+}
+
+constexpr const char* toy = R"({"name": "toy", "title": "Toy", "aliases": ["toyota"],
+  "memory": {"gradient_bytes": 8}, "launch": {"kernel": "9 us"},
+  "releases": [{"version": "1.0", "date": "2024-01", "aliases": ["core 0.4"], "launch": {"kernel": "7 us"}},
+               {"version": "2.0", "date": "2025-06", "memory": {"gradient_bytes": 2}}]})";
+
+/// The built-in catalogue with an overlay that says something of stacks.
+Catalog with(std::initializer_list<const char*> entries) {
+  Catalog catalog = builtin_catalog();
+  for (const char* entry : entries) catalog.frameworks.push_back(Reader::text(entry, "mine.json"));
+  return catalog;
+}
+
+TEST(Framework, AnOverlayAddsAStackWithReleases) {
+  const Catalog catalog = with({toy});
+  const Framework newest = framework("Toyota", "t", catalog);
+  EXPECT_EQ(newest.version, "2.0");
+  EXPECT_EQ(newest.memory.gradient_bytes, 2);
+  EXPECT_DOUBLE_EQ(newest.launch.kernel.value(), 7e-6) << "inherited from the release before";
+  ReleaseChoice choice;
+  const Framework old = framework("toy", "t", catalog, "toy core v0.4.1", "", &choice);
+  EXPECT_EQ(old.version, "1.0");
+  EXPECT_EQ(old.memory.gradient_bytes, 8);
+  EXPECT_EQ(choice.found, ReleaseFound::named);
+  EXPECT_EQ(newest.releases.size(), 2U);
+}
+
+TEST(Framework, AnOverlayAddsAReleaseAndChangesOne) {
+  const Catalog catalog = with({toy, R"({"name": "toy", "kernels": {"gemm_efficiency": 0.5}, "releases": [
+      {"version": "1.5", "date": "2024-09", "host": {"step": "1 ms"}},
+      {"version": "1.0", "launch": {"kernel": "3 us"}}]})"});
+  const Framework between = framework("toy", "t", catalog, "1.5");
+  EXPECT_DOUBLE_EQ(between.host.step.value(), 1e-3);
+  EXPECT_DOUBLE_EQ(between.launch.kernel.value(), 3e-6) << "the changed release before it";
+  EXPECT_EQ(between.memory.gradient_bytes, 8) << "the next release does not reach back";
+  EXPECT_EQ(framework("toy", "t", catalog, "2.0").kernels.gemm_efficiency, 0.5);
+  EXPECT_EQ(framework("toy", "t", catalog, "", "2024-10-05").version, "1.5");
 }
 
 }  // namespace

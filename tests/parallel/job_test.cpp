@@ -45,7 +45,7 @@ TEST(Job, LayoutTakesWhatIsLeftAndTheStacksOverlaps) {
   Job job = read_job(file, builtin_catalog());
   const Layout layout = read_job_layout(file.at("layout"), job);
   EXPECT_EQ(layout.dp, 16);
-  EXPECT_EQ(layout.overlap_param_gather, job.framework.overlap_param_gather);
+  EXPECT_EQ(layout.overlap_param_gather, job.framework.defaults.overlap_param_gather);
   EXPECT_THAT(job.assumptions, Contains(HasSubstr("layout dp: 16")));
 }
 

@@ -14,7 +14,7 @@ double states(const Memory& m) { return (m.weights + m.gradients + m.optimizer).
 /// fp16 weights and gradients, fp32 master, momentum and variance: the 16 bytes of the ZeRO paper.
 Job zero_job(int accelerators) {
   Job job = test_job(gpt(36, 4096, 32, 50304), accelerators, 1024, 64, "deepspeed");
-  job.framework.gradient_bytes = 2;
+  job.framework.memory.gradient_bytes = 2;
   return job;
 }
 
@@ -67,7 +67,7 @@ TEST(Published, FarTooBig) {
 // ISEEKYAN/Megatron-LM pull request 132: an fp32 copy of 8 192 x 151 936 logits is 4.637 GiB.
 TEST(Published, LogitsInFp32) {
   Job job = test_job(llama(1, 2048, 8192, 16, 16, 151936), 1, 8192, 1);
-  job.framework.vocab_multiple = 1, job.framework.logits_bytes = 4;
+  job.framework.rules.vocab_multiple = 1, job.framework.memory.logits_bytes = 4;
   EXPECT_NEAR(memory(job, {}).logits.value() / gib, 4.637, 0.001);
 }
 
@@ -169,7 +169,7 @@ TEST(Published, UserReports) {
 TEST(Memory, MoreShardsNeverTakeMore) {
   for (const std::string stack : {"megatron-core", "torchtitan", "deepspeed", "nanotron"}) {
     double last = 1e30;
-    const int most = framework(stack, "test").max_zero_stage;
+    const int most = framework(stack, "test").rules.max_zero_stage;
     for (int stage = 0; stage <= most; ++stage) {
       const double now = states(memory(test_job(llama_8b(), 64, 4096, 256, stack), {.dp = 64, .zero_stage = stage}));
       EXPECT_LE(now, last) << stack << " zero " << stage;
@@ -206,7 +206,7 @@ TEST(Memory, FitHasThreeAnswers) {
   Job job = test_job(llama_8b(), 8, 4096, 64);
   const Memory m = memory(job, {.dp = 8});
   const auto answer = [&](double capacity) {
-    job.cluster.accelerator.memory_capacity = Bytes::base(capacity * m.reserved.value() / job.framework.usable_memory);
+    job.cluster.accelerator.memory_capacity = Bytes::base(capacity * m.reserved.value() / job.framework.memory.usable);
     return fit(job, m);
   };
   EXPECT_EQ(answer(1.2), Fit::fits);

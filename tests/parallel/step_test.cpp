@@ -135,18 +135,18 @@ TEST(Step, EagerHostIsAFloor) {
   Job job = job_on("dgx-h100", 8, llama(16, 2048, 8192, 32, 32), 4096, 64, "nanotron");
   const Layout l{.tp = 8, .dp = 1, .micro_batch = 1, .zero_stage = 0};
   const Step s = step_of(job, l);
-  const double floor = 64.0 * 16 * job.framework.host_per_layer.value();
+  const double floor = 64.0 * 16 * job.framework.host.per_layer.value();
   EXPECT_GE(total(s.time).value(), floor);
-  job.framework.host_per_layer = {};
+  job.framework.host.per_layer = {};
   EXPECT_LT(total(step_of(job, l).time).value(), floor);
 }
 
 TEST(Step, ExpertExchangeByNodeIsCheaperAcrossNodes) {
   Job job = job_on("dgx-h100", 64, mixture(16, 64, 8), 4096, 512);
   const Layout l{.dp = 64, .ep = 64, .etp = 1};
-  job.framework.dispatch_by_node = false;
+  job.framework.overlap.dispatch_by_node = false;
   const Seconds by_rank = step_of(job, l).time.expert_parallel;
-  job.framework.dispatch_by_node = true;
+  job.framework.overlap.dispatch_by_node = true;
   const Seconds by_node = step_of(job, l).time.expert_parallel;
   EXPECT_GT(by_rank.value(), 0);
   EXPECT_LT(by_node, by_rank);
@@ -173,7 +173,7 @@ TEST(Step, BytesScaleWithTheFormat) {
   const Layout l{.tp = 8, .cp = 2, .pp = 2, .dp = 2, .micro_batch = 16, .overlap_grad_reduce = false};
   const auto entries = [&](const char* format) {
     job.precision = precision(format, "test");
-    job.framework.tp_backward_overlap = false;
+    job.framework.overlap.tp_backward = false;
     Tables tables(job);
     const Entries e = tables.entries(l);
     const Pass pass = e.shard->blocks[0].forward + e.shard->blocks[0].backward;
@@ -202,10 +202,10 @@ TEST(Step, ExpertTensorRanksExchange) {
 TEST(Step, DispatchInTheFormatOfTheExperts) {
   Job job = job_on("dgx-h100", 64, mixture(16, 64, 8), 4096, 512);
   job.precision = precision("fp8-block", "test");
-  job.framework.dispatch_by_node = false;
+  job.framework.overlap.dispatch_by_node = false;
   const Layout l{.dp = 64, .ep = 64, .etp = 1};
   const Seconds whole = step_of(job, l).time.expert_parallel;
-  job.framework.dispatch_low_precision = true;
+  job.framework.overlap.dispatch_low_precision = true;
   EXPECT_NEAR(step_of(job, l).time.expert_parallel / whole, 0.75, 0.03);
 }
 

@@ -27,8 +27,8 @@ std::vector<Prediction> all_predictions(const Job& job, int max_micro_batch) {
               l.ep = s.ep, l.etp = s.etp, l.micro_batch = s.micro_batch;
               l.zero_stage = sharding.zero_stage, l.hsdp_shard = sharding.hsdp_shard;
               l.sequence_parallel = s.tp > 1, l.recompute = recompute, l.schedule = schedule;
-              l.overlap_grad_reduce = job.framework.overlap_grad_reduce;
-              l.overlap_param_gather = job.framework.overlap_param_gather;
+              l.overlap_grad_reduce = job.framework.defaults.overlap_grad_reduce;
+              l.overlap_param_gather = job.framework.defaults.overlap_param_gather;
               l.tp_comm_overlap = s.tp_comm_overlap, l.ep_comm_overlap = s.ep_comm_overlap;
               l.stage_split = usual_stage_split(job.model.layers, job.framework, l.pp, split_ways(l) / l.pp);
               if (l.ep_comm_overlap && !can_overlap_experts(l)) continue;

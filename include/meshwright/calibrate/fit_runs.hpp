@@ -12,7 +12,7 @@ namespace meshwright::calibrate {
 /// One parameter: of a device, a medium or a framework profile; never of a run or a model.
 struct RunParameter {
   std::string owner;  ///< "device H100-SXM5-80GB", "medium nvlink4", "framework megatron-core"
-  std::string field;  ///< "gemm.bf16.sustained", "tp_overlap_exposed", ...
+  std::string field;  ///< "gemm.bf16.sustained", "overlap.tp_exposed", ...
   double prior = 0;   ///< value without runs: that of the catalogue with which the records were read
   double spread = 0;  ///< how far the prior may be off, in log units
   double most = 0;    ///< the highest value that is physical: 1 for a share of what was measured

@@ -1,0 +1,220 @@
+#pragma once
+// The parts of a stack's profile that a person can name: what it refuses, what it does unasked, what it keeps in
+// memory, what it hides, what its host costs, and how its kernels run. Each part has one field list (`describe`), from
+// which files are read, overlays merged and names checked.
+#include <array>
+#include <concepts>
+#include <cstdint>
+#include <string_view>
+#include <type_traits>
+
+#include "meshwright/core/quantity.hpp"
+#include "meshwright/parallel/layout.hpp"
+
+namespace meshwright::parallel {
+
+/// The axes that a stack may lack; every stack has dp.
+inline constexpr std::array<std::string_view, 4> axis_names = {"tp", "cp", "pp", "ep"};
+
+/// A set of names of a fixed list: bit i stands for names[i]. Read from a list of the names.
+template <const auto& Names>
+struct NameSet {
+  std::uint32_t bits = 0;
+  constexpr bool has(std::size_t i) const noexcept { return (bits >> i & 1U) != 0; }
+};
+using AxisSet = NameSet<axis_names>;
+using ScheduleSet = NameSet<schedule_names>;
+
+/// What the stack can run (parallel/constraints).
+struct StackRules {
+  AxisSet axes{0b1111};                       ///< parallel axes beside dp that it has
+  ScheduleSet schedules{0b110};               ///< pipeline schedules that it has
+  bool kv_heads_replicate = false;            ///< Megatron: tp may exceed kv_heads
+  bool uneven_stages = true;                  ///< an explicit layout of layers over stages can be given
+  bool uneven_by_default = false;             ///< and is made without asking (layers % (pp * vp) may be non-zero)
+  bool splits_by_cost = false;                ///< stages by parameter cost of the blocks (nanotron)
+  bool interleaving_needs_multiple = true;    ///< micro-batches % pp == 0 with vp > 1
+  bool micro_batches_cover_pipeline = false;  ///< micro-batches >= pp - 1
+  bool experts_fold_over_tp = true;           ///< ep * etp divides tp * cp * dp; false: ep divides dp * cp
+  int max_zero_stage = 3;                     ///< the highest it has
+  int max_zero_stage_pipeline = 3;            ///< the highest it has with pp > 1
+  int vocab_multiple = 128;                   ///< vocabulary padded to vocab_multiple * tp
+  bool can_overlap_tp = false;                ///< has TP communication inside the GEMMs, on request
+  bool can_overlap_ep = false;  ///< has dispatch and combine behind another micro-batch's compute, on request
+};
+
+/// What it does where a job does not say.
+struct StackDefaults {
+  bool overlap_grad_reduce = true, overlap_param_gather = true, tp_comm_overlap = false;
+};
+
+/// What it keeps on the device, in bytes of each parameter, token or logit.
+struct StackMemory {
+  double parameter_bytes = 2;            ///< at rest
+  double gradient_bytes = 4;             ///< per parameter, accumulation buffer
+  double optimizer_bytes = 12;           ///< fp32 master + two moments
+  double reduce_bytes = 4;               ///< per parameter on the wire in gradient reduction
+  double fp16_gradient_bytes = 0;        ///< with fp16 in place of bf16; 0 = the same
+  double fp16_optimizer_bytes = 0;       ///< with fp16 in place of bf16; 0 = the same
+  double logits_bytes = 4;               ///< live at the peak per logit (fp32 copy, softmax, gradient)
+  double ddp_bucket_bytes = 0;           ///< per parameter: extra contiguous buffers
+  double gathered_parameter_bytes = 2;   ///< of a parameter while gathered for compute (ZeRO-3, FSDP)
+  double gathered_gradient_bytes = 2;    ///< of its gradient until it is reduced and scattered
+  double gathered_layers = 2;            ///< layers gathered at a time: the running and the prefetched one
+  double gathered_parameters_least = 0;  ///< parameters a stack keeps live anyway (DeepSpeed's max_live_parameters)
+  double saved_extra_hidden = 0;         ///< bytes per token and hidden unit kept beyond the operators' fused inventory
+  double saved_extra_ffn = 0;            ///< the same per inner MLP unit (an activation function that is not fused)
+  double run_ahead_hidden =
+      0;  ///< bytes per token and hidden unit of gathered inputs that a host ahead of the GPU holds
+  double selective_share = 0;      ///< of a layer's other activations that selective recompute drops too (op-level AC)
+  double cached_weight_bytes = 0;  ///< per linear parameter: low-precision copies kept through a step
+  double weight_gradient_bytes = 0;  ///< per parameter of one block (and the head) that backward allocates beside the
+                                     ///< accumulation buffer
+  bool low_precision_inputs = true;  ///< GEMM inputs are kept in the recipe's format (Transformer Engine)
+  bool keeps_gathered_with_pipeline = false;  ///< ZeRO-3: the stage stays gathered over its micro-batches
+  Bytes communication_buffers{};              ///< flat reduce and gather buckets
+  Bytes context{};                            ///< CUDA context, NCCL and workspace outside the allocator
+  double fragmentation = 1.05;    ///< reserved over allocated, for what comes and goes: activations, logits, buffers
+  double usable = 0.95;           ///< of the device's capacity
+  bool logs_allocated = false;    ///< its log shows allocated memory, not reserved
+  bool logs_first_stage = false;  ///< its log shows the memory of rank 0 only
+};
+
+/// What it hides behind compute.
+struct StackOverlap {
+  bool tp_backward = true;          ///< input gradients' reduction runs beside weight-gradient GEMMs
+  double tp_exposed = 0.2;          ///< share of overlapped TP communication that stays exposed
+  double slowdown = 0.1;            ///< stretch of compute while communication runs beside it
+  double fsdp_penalty = 0;          ///< exposed = max(c, k) + penalty * min(c, k) for gathered layers
+  double bucket_parameters = 40e6;  ///< gradient bucket
+  bool dispatch_by_node = false;  ///< expert dispatch sends a token once to a node and copies there (DeepEP, HybridEP)
+  bool dispatch_low_precision = false;  ///< expert tokens are quantised to the GEMMs' format before they are sent
+};
+
+/// What its host costs apart from launches.
+struct StackHost {
+  Seconds per_layer{};         ///< floor of one layer's forward + backward (+ recompute), launches of an eager host
+  Seconds per_layer_tp{};      ///< more of it for each further node that a tensor group spans
+  Seconds pipeline_send{};     ///< more of it for each further tensor rank where the pipeline crosses nodes: sends that
+                               ///< exchange metadata block the host
+  Seconds softmax_fallback{};  ///< more of it where micro_batch * heads / tp is no multiple of 4 and the fused softmax
+                               ///< refuses (stacks without fused attention)
+  Seconds step{};              ///< data loader, logging, scheduler once a step
+};
+
+/// How its kernels reach the device.
+struct StackLaunch {
+  Seconds kernel{};     ///< host time of one launch; 0 = CUDA graphs or compiled
+  Seconds layer_gap{};  ///< GPU idle per layer and pass
+};
+
+/// How well its kernels run there.
+struct StackKernels {
+  bool fused_attention = true;
+  bool fused_norms = true;               ///< false: unfused_bytes of operators count
+  double gemm_efficiency = 1.0;          ///< what the stack's GEMM path reaches of the device's sustained rate
+  double gemm_efficiency_hopper = 1.0;   ///< on Hopper besides: releases before its libraries were tuned
+  double grouped_gemm_efficiency = 1.0;  ///< what its expert GEMMs reach of one GEMM of the same work
+  double attention_efficiency = 1.0;     ///< what its fused attention kernels reach of the device's best
+  double memory_traffic = 1.0;           ///< traffic of its memory-bound kernels over the operators' bytes
+  double accumulation_traffic = 0;  ///< HBM bytes per parameter and micro-batch where gradients are added in a pass of
+                                    ///< their own; 0 = inside the weight-gradient GEMM
+  double optimizer_traffic = 30;    ///< HBM bytes per parameter held by one rank in the optimizer step
+};
+
+/// visit(key, field) for each field of a part; `Part` is one of the parts, const or not.
+template <class Part, class V>
+requires std::same_as<std::remove_const_t<Part>, StackRules>
+constexpr void describe(Part& p, V&& visit) {
+  visit("axes", p.axes);
+  visit("schedules", p.schedules);
+  visit("kv_heads_replicate", p.kv_heads_replicate);
+  visit("uneven_stages", p.uneven_stages);
+  visit("uneven_by_default", p.uneven_by_default);
+  visit("splits_by_cost", p.splits_by_cost);
+  visit("interleaving_needs_multiple", p.interleaving_needs_multiple);
+  visit("micro_batches_cover_pipeline", p.micro_batches_cover_pipeline);
+  visit("experts_fold_over_tp", p.experts_fold_over_tp);
+  visit("max_zero_stage", p.max_zero_stage);
+  visit("max_zero_stage_pipeline", p.max_zero_stage_pipeline);
+  visit("vocab_multiple", p.vocab_multiple);
+  visit("can_overlap_tp", p.can_overlap_tp);
+  visit("can_overlap_ep", p.can_overlap_ep);
+}
+template <class Part, class V>
+requires std::same_as<std::remove_const_t<Part>, StackDefaults>
+constexpr void describe(Part& p, V&& visit) {
+  visit("overlap_grad_reduce", p.overlap_grad_reduce);
+  visit("overlap_param_gather", p.overlap_param_gather);
+  visit("tp_comm_overlap", p.tp_comm_overlap);
+}
+template <class Part, class V>
+requires std::same_as<std::remove_const_t<Part>, StackMemory>
+constexpr void describe(Part& p, V&& visit) {
+  visit("parameter_bytes", p.parameter_bytes);
+  visit("gradient_bytes", p.gradient_bytes);
+  visit("optimizer_bytes", p.optimizer_bytes);
+  visit("reduce_bytes", p.reduce_bytes);
+  visit("fp16_gradient_bytes", p.fp16_gradient_bytes);
+  visit("fp16_optimizer_bytes", p.fp16_optimizer_bytes);
+  visit("logits_bytes", p.logits_bytes);
+  visit("ddp_bucket_bytes", p.ddp_bucket_bytes);
+  visit("gathered_parameter_bytes", p.gathered_parameter_bytes);
+  visit("gathered_gradient_bytes", p.gathered_gradient_bytes);
+  visit("gathered_layers", p.gathered_layers);
+  visit("gathered_parameters_least", p.gathered_parameters_least);
+  visit("saved_extra_hidden", p.saved_extra_hidden);
+  visit("saved_extra_ffn", p.saved_extra_ffn);
+  visit("run_ahead_hidden", p.run_ahead_hidden);
+  visit("selective_share", p.selective_share);
+  visit("cached_weight_bytes", p.cached_weight_bytes);
+  visit("weight_gradient_bytes", p.weight_gradient_bytes);
+  visit("low_precision_inputs", p.low_precision_inputs);
+  visit("keeps_gathered_with_pipeline", p.keeps_gathered_with_pipeline);
+  visit("communication_buffers", p.communication_buffers);
+  visit("context", p.context);
+  visit("fragmentation", p.fragmentation);
+  visit("usable", p.usable);
+  visit("logs_allocated", p.logs_allocated);
+  visit("logs_first_stage", p.logs_first_stage);
+}
+template <class Part, class V>
+requires std::same_as<std::remove_const_t<Part>, StackOverlap>
+constexpr void describe(Part& p, V&& visit) {
+  visit("tp_backward", p.tp_backward);
+  visit("tp_exposed", p.tp_exposed);
+  visit("slowdown", p.slowdown);
+  visit("fsdp_penalty", p.fsdp_penalty);
+  visit("bucket_parameters", p.bucket_parameters);
+  visit("dispatch_by_node", p.dispatch_by_node);
+  visit("dispatch_low_precision", p.dispatch_low_precision);
+}
+template <class Part, class V>
+requires std::same_as<std::remove_const_t<Part>, StackHost>
+constexpr void describe(Part& p, V&& visit) {
+  visit("per_layer", p.per_layer);
+  visit("per_layer_tp", p.per_layer_tp);
+  visit("pipeline_send", p.pipeline_send);
+  visit("softmax_fallback", p.softmax_fallback);
+  visit("step", p.step);
+}
+template <class Part, class V>
+requires std::same_as<std::remove_const_t<Part>, StackLaunch>
+constexpr void describe(Part& p, V&& visit) {
+  visit("kernel", p.kernel);
+  visit("layer_gap", p.layer_gap);
+}
+template <class Part, class V>
+requires std::same_as<std::remove_const_t<Part>, StackKernels>
+constexpr void describe(Part& p, V&& visit) {
+  visit("fused_attention", p.fused_attention);
+  visit("fused_norms", p.fused_norms);
+  visit("gemm_efficiency", p.gemm_efficiency);
+  visit("gemm_efficiency_hopper", p.gemm_efficiency_hopper);
+  visit("grouped_gemm_efficiency", p.grouped_gemm_efficiency);
+  visit("attention_efficiency", p.attention_efficiency);
+  visit("memory_traffic", p.memory_traffic);
+  visit("accumulation_traffic", p.accumulation_traffic);
+  visit("optimizer_traffic", p.optimizer_traffic);
+}
+}  // namespace meshwright::parallel
