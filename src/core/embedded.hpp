@@ -16,5 +16,6 @@ std::span<const EmbeddedFile> embedded_frameworks();  ///< data/frameworks/*.jso
 std::span<const EmbeddedFile> embedded_runs();        ///< data/runs/*.jsonl
 std::span<const EmbeddedFile> embedded_platforms();   ///< data/hardware/platforms/*.json
 std::span<const EmbeddedFile> embedded_fitted();      ///< data/fitted/*.json
+std::span<const EmbeddedFile> embedded_capacity();    ///< data/capacity/*.json
 
 }  // namespace meshwright

@@ -46,6 +46,16 @@ using namespace collectives;
 using namespace parallel;
 }  // namespace calibrate
 
+namespace capacity {
+using namespace hardware;
+using namespace workload;
+using namespace cost;
+using namespace topology;
+using namespace collectives;
+using namespace parallel;
+using namespace search;
+}  // namespace capacity
+
 /// Every folder, for programs on top of the library: `using namespace meshwright::everything;`.
 namespace everything {
 using namespace hardware;
@@ -56,6 +66,7 @@ using namespace collectives;
 using namespace parallel;
 using namespace search;
 using namespace calibrate;
+using namespace capacity;
 }  // namespace everything
 
 namespace cli {
