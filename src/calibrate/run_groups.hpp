@@ -6,6 +6,5 @@ namespace meshwright::calibrate {
 
 /// Equal for runs of one stack, device, model, sequence, batch, precision and layout.
 std::string configuration_of(const RunRecord& run);
-RunCheck check_run(const RunRecord& run);
 
 }  // namespace meshwright::calibrate

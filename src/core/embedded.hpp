@@ -17,5 +17,6 @@ std::span<const EmbeddedFile> embedded_runs();        ///< data/runs/*.jsonl
 std::span<const EmbeddedFile> embedded_platforms();   ///< data/hardware/platforms/*.json
 std::span<const EmbeddedFile> embedded_fitted();      ///< data/fitted/*.json
 std::span<const EmbeddedFile> embedded_capacity();    ///< data/capacity/*.json
+std::span<const EmbeddedFile> embedded_logs();        ///< data/logs/*.json
 
 }  // namespace meshwright

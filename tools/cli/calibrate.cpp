@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "command.hpp"
+#include "log_options.hpp"
 #include "meshwright/calibrate/fit_runs.hpp"
 #include "meshwright/calibrate/kernel_fit.hpp"
 #include "meshwright/calibrate/media_fit.hpp"
@@ -121,6 +122,7 @@ void add_gemm(CLI::App& command, const Globals& globals) {
 
 struct RunsOptions {
   std::vector<std::string> records;
+  LogCompletion log;
   std::string output;
   bool from_benchmarks = false, json = false;
 };
@@ -135,11 +137,8 @@ void calibrate_runs(const RunsOptions& options, const Globals& globals) {
   const Catalog catalog =
       load_catalog(globals.hardware, options.from_benchmarks ? benchmark_catalog() : builtin_catalog());
   std::vector<RunRecord> runs;
-  for (const std::string& path : options.records) {
-    for (const Reader& record : Reader::lines(path)) {
-      if (is_run_record(record)) runs.push_back(read_run_record(record, catalog));
-    }
-  }
+  for (const std::string& path : options.records)
+    std::ranges::move(read_own_runs(path, catalog, options.log), std::back_inserter(runs));
   if (runs.empty()) throw Error(options.records.front(), "no training run (model, cluster, layout, measured) in it");
   const RunFit fit = fit_runs(runs);
   const std::string overlay = overlay_json(fit, catalog, described(options, fit));
@@ -163,7 +162,9 @@ void calibrate_runs(const RunsOptions& options, const Globals& globals) {
 void add_runs(CLI::App& command, const Globals& globals) {
   const auto options = std::make_shared<RunsOptions>();
   CLI::App* runs = command.add_subcommand("runs", "Sustained clocks, links in use and stacks from training runs");
-  runs->add_option("records", options->records, "Training runs (.jsonl, .gz)")->required();
+  runs->add_option("records", options->records, "Training runs (.jsonl, .gz), job files with 'measured', training logs")
+      ->required();
+  add_log_options(*runs, options->log);
   runs->add_option("--output", options->output, "Folder or .json file for the overlay");
   runs->add_flag("--from-benchmarks", options->from_benchmarks,
                  "Start from benchmarks and first estimates, not the shipped fit");

@@ -26,6 +26,7 @@ constexpr std::array table = {
     Command{"validate", "Compare predictions with measured records", add_validate,
             "  meshwright validate                       # the published records that ship with Meshwright\n"
             "  meshwright validate runs/*.jsonl --json\n"
+            "  meshwright validate train.log --cluster dgx-h100\n"
             "  meshwright validate gemm-points.csv.gz"},
     Command{"collective", "Time a collective as nccl-tests would print it", add_collective,
             "  meshwright collective all_reduce --cluster dgx-h100 --nodes 2 -b 1K -e 8G -f 4\n"
@@ -45,7 +46,8 @@ constexpr std::array table = {
     Command{"calibrate", "Fit parameters from measurements, written as an overlay", add_calibrate,
             "  meshwright calibrate nccl-tests all_reduce.log --cluster dgx-h100 --output overlay/\n"
             "  meshwright calibrate gemm points.csv --output overlay/\n"
-            "  meshwright calibrate runs runs/*.jsonl --output overlay/"},
+            "  meshwright calibrate runs runs/*.jsonl --output overlay/\n"
+            "  meshwright calibrate runs train.log --cluster dgx-h100 --output overlay/"},
     Command{"hardware", "List and show the hardware database", add_hardware,
             "  meshwright hardware list\n"
             "  meshwright hardware show H100-SXM5-80GB\n"

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "command.hpp"
+#include "log_options.hpp"
 #include "meshwright/core/names.hpp"
 #include "meshwright/core/reader.hpp"
 #include "progress.hpp"
@@ -16,6 +17,7 @@ namespace {
 
 struct Options {
   std::vector<std::string> records;
+  LogCompletion log;
   bool json = false, markdown = false;
 };
 
@@ -40,6 +42,8 @@ RunCheck failed_configuration(const Reader& record) {
 void check_known_record(const Reader& record, const Catalog& catalog, Validation& v) {
   if (is_run_record(record)) {
     v.runs.push_back(check_run_record(record, catalog));
+  } else if (is_measured_job(record)) {
+    v.runs.push_back(check_run(read_measured_job(record, catalog)));
   } else if (is_failed_configuration(record)) {
     v.runs.push_back(failed_configuration(record));
   } else if (record.is_object() && record.has("record")) {
@@ -51,8 +55,9 @@ void check_known_record(const Reader& record, const Catalog& catalog, Validation
     v.collectives.push_back(check_collective_record(record, catalog));
   } else {
     record.fail(
-        "no kind of record that is known: expected a training run (model, cluster, layout, measured), a "
-        "collective table (collective, rows), a tuner record (record) or a LogGOPSim record (pattern, makespan)");
+        "no kind of record that is known: expected a training run (model, cluster, layout, measured), a job file with "
+        "'measured', a collective table (collective, rows), a tuner record (record) or a LogGOPSim record (pattern, "
+        "makespan)");
   }
 }
 
@@ -65,14 +70,19 @@ void check_record(const Reader& record, const Catalog& catalog, Validation& v) {
   }
 }
 
-void check_file(const std::string& path, const Catalog& catalog, Validation& v) {
+/// A training log, or a job file with what was measured.
+void check_own_runs(const std::string& path, const Options& options, const Catalog& catalog, Validation& v) {
+  for (const RunRecord& run : read_own_runs(path, catalog, options.log)) v.runs.push_back(check_run(run));
+}
+
+void check_file(const std::string& path, const Options& options, const Catalog& catalog, Validation& v) {
   if (ends_with(path, ".csv")) {
     const KernelCheck check = kernel_table_kind(path) == KernelTable::gemm ? check_gemm_points(path, catalog)
                                                                            : check_attention_points(path, catalog);
     v.kernels.insert(v.kernels.end(), check.groups.begin(), check.groups.end());
     return;
   }
-  if (!ends_with(path, ".jsonl")) throw Error(path, "expected .jsonl, .jsonl.gz, .csv or .csv.gz");
+  if (!ends_with(path, ".jsonl")) return check_own_runs(path, options, catalog, v);
   const std::vector<Reader> records = Reader::lines(path);
   for (const Reader& record : records) {
     if (record.is_object() && record.has("record")) {
@@ -92,7 +102,7 @@ void run(const Options& options, const Globals& globals) {
   if (options.records.empty()) {
     for (const Reader& record : published_runs()) check_record(record, catalog, validation);
   }
-  for (const std::string& path : options.records) check_file(path, catalog, validation);
+  for (const std::string& path : options.records) check_file(path, options, catalog, validation);
   if (options.json) return print_json(validation_json(validation));
   std::cout << (options.markdown ? accuracy_markdown(validation.runs) : validation_text(validation));
 }
@@ -101,7 +111,9 @@ void run(const Options& options, const Globals& globals) {
 
 void add_validate(CLI::App& command, const Globals& globals) {
   auto options = std::make_shared<Options>();
-  command.add_option("records", options->records, "Record files (.jsonl, .csv, .gz); without any, the published ones");
+  command.add_option("records", options->records,
+                     "Records (.jsonl, .csv, .gz), job files with 'measured', training logs");
+  add_log_options(command, options->log);
   command.add_flag("--json", options->json, "One JSON document: an entry a record, and a summary by group");
   command.add_flag("--markdown", options->markdown, "The accuracy page of the documentation (training runs)");
   command.callback([options, &globals] { run(*options, globals); });

@@ -26,6 +26,8 @@ struct RunCheck {
   bool counted = false;
 };
 
+/// Predicts a run that was read.
+RunCheck check_run(const RunRecord& run);
 /// Predicts a training record. What cannot be predicted comes back `skipped` with the reason.
 RunCheck check_run_record(const Reader& record, const Catalog& catalog);
 

@@ -1,0 +1,78 @@
+// A user's own runs, whatever they stand in: records, job files with what was measured, logs.
+#include <nlohmann/json.hpp>
+
+#include "meshwright/calibrate/run_logs.hpp"
+
+namespace meshwright::calibrate {
+namespace {
+
+constexpr double gib = 1073741824.0;
+
+Seconds step_time_of(const Reader& measured, const Job& job) {
+  if (const auto time = measured.find("step_time_s")) return Seconds::base(time->number());
+  const double tokens = static_cast<double>(job.global_batch) * job.seq_len / job.accelerators;
+  if (const auto rate = measured.find("tokens_per_s_per_gpu")) return Seconds::base(tokens / rate->number());
+  if (const auto rate = measured.find("model_tflops_per_gpu"))
+    return Seconds::base(tokens * flops_per_token(job.model, job.seq_len, FlopsConvention::causal) /
+                         (1e12 * rate->number()));
+  measured.fail("expected 'step_time_s', 'tokens_per_s_per_gpu' or 'model_tflops_per_gpu'");
+}
+
+bool ends_with(const std::string& path, std::string_view plain) {
+  return path.ends_with(plain) || path.ends_with(std::string(plain) + ".gz");
+}
+
+RunRecord read_any(const Reader& reader, const Catalog& catalog) {
+  if (is_run_record(reader)) return read_run_record(reader, catalog);
+  if (is_measured_job(reader)) return read_measured_job(reader, catalog);
+  reader.fail("expected a training run (model, cluster, layout, measured) or a job file with 'measured'");
+}
+
+}  // namespace
+
+bool is_measured_job(const Reader& reader) {
+  return reader.is_object() && reader.has("measured") && reader.has("seq_len") && reader.has("global_batch") &&
+         reader.has("cluster");
+}
+
+RunRecord read_measured_job(const Reader& reader, const Catalog& catalog) {
+  auto document = nlohmann::ordered_json::parse(reader.dump());
+  document.erase("measured");
+  const Reader file = Reader::text(document.dump(), reader.where());
+  RunRecord run;
+  run.id = reader.where();
+  run.set = "own";
+  run.tier = "A";
+  run.task = "pretrain";
+  run.job = read_job(file, catalog);
+  run.layout = read_job_layout(file.at("layout"), run.job);
+  run.framework = run.job.framework.name;
+  run.accelerator = run.job.cluster.accelerator.name;
+  const Reader measured = reader.at("measured");
+  measured.allow_only({"step_time_s", "tokens_per_s_per_gpu", "model_tflops_per_gpu", "peak_mem_gib",
+                       "step_time_spread", "steps", "warm_up_steps", "sick_steps", "notes"});
+  run.measured.step_time = step_time_of(measured, run.job);
+  if (!(run.measured.step_time->value() > 0)) measured.fail("expected a step time above 0");
+  if (const auto peak = measured.find("peak_mem_gib")) run.measured.peak_memory = Bytes::base(peak->number() * gib);
+  return run;
+}
+
+std::vector<RunRecord> read_own_runs(const std::filesystem::path& path, const Catalog& catalog,
+                                     const LogCompletion& completion) {
+  std::vector<RunRecord> runs;
+  if (ends_with(path.string(), ".jsonl")) {
+    for (const Reader& line : Reader::lines(path)) {
+      if (is_run_record(line) || is_measured_job(line)) runs.push_back(read_any(line, catalog));
+    }
+  } else if (ends_with(path.string(), ".json")) {
+    runs.push_back(read_any(Reader::file(path), catalog));
+  } else {
+    const RunLog log = read_run_log(path);
+    RunRecord run = read_measured_job(Reader::text(job_of_log(log, completion), path.string()), catalog);
+    run.job.assumptions.insert(run.job.assumptions.end(), log.notes.begin(), log.notes.end());
+    runs.push_back(std::move(run));
+  }
+  return runs;
+}
+
+}  // namespace meshwright::calibrate

@@ -1,0 +1,62 @@
+#pragma once
+// How stacks print a training run: one row a stack, from data/logs (compiled in).
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace meshwright::calibrate {
+
+/// A value between two pieces of text on a line; `before` empty = to the end of the line.
+struct LogPhrase {
+  std::string name, after, before;
+};
+
+/// When a setting counts: one of `keys` is printed and is one of `is` (empty = anything but None), and none of `isnt`.
+struct LogCondition {
+  std::vector<std::string> keys, is, isnt;
+};
+
+/// A member of the job file from an argument that the log prints. Rows stand in order; the first that applies to a
+/// member gives it.
+struct LogSetting {
+  std::string to;                 ///< "layout.tp", "model.hidden", "global_batch", ...
+  std::vector<std::string> keys;  ///< as the log spells it; "section.key" where key is ambiguous
+  std::vector<std::pair<std::string, std::string>> values;  ///< printed -> JSON; empty = as printed
+  std::string otherwise;            ///< JSON for what `values` lack; "" = the row does not apply
+  std::string constant;             ///< JSON, with or without keys
+  std::vector<std::string> unless;  ///< printed values that say nothing
+  std::string take;                 ///< "count" of a list, "zeros_at_start" of a list, or ""
+  LogCondition when;
+  bool multiply = false;  ///< the product of all such rows of a member
+};
+
+/// What a step line tells, and where.
+struct LogStep {
+  std::vector<std::string> number;  ///< text before the step's number
+  std::vector<std::string> value;   ///< text before the figure
+  std::string figure;               ///< as RunLog::figure
+  double times = 1;                 ///< to base units
+  std::string batch;                ///< text before the sequences of this step; "" = not printed
+  std::string without;              ///< lines with this text are no training steps
+  bool progress_bar = false;        ///< tqdm's "10/100 [00:50<07:30, 5.00s/it]"
+  std::string total;                ///< phrase that says how many steps the bar of training has
+};
+
+struct LogMemory {
+  std::string value, line;  ///< text before the figure, on lines that also have `line`
+  double times = 1;         ///< bytes of one unit
+};
+
+struct LogDialect {
+  std::string name, title, framework;
+  std::vector<std::string> marks;  ///< all of them stand somewhere in such a log
+  LogStep step;
+  std::vector<LogMemory> memory;
+  std::string model_block;  ///< text of the line after which a Hugging Face config follows as JSON
+  std::vector<LogPhrase> phrases;
+  std::vector<LogSetting> settings;
+};
+
+const std::vector<LogDialect>& log_dialect_table();
+
+}  // namespace meshwright::calibrate

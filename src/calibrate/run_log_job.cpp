@@ -1,0 +1,217 @@
+// A log as a job file: what it states, what follows from it by arithmetic, and what is missing.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "calibrate/run_log_dialect.hpp"
+#include "calibrate/run_log_settings.hpp"
+#include "meshwright/calibrate/run_logs.hpp"
+#include "meshwright/workload/presets.hpp"
+
+namespace meshwright::calibrate {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double gib = 1073741824.0;
+
+const LogDialect& dialect_of(const RunLog& log) {
+  for (const LogDialect& d : log_dialect_table()) {
+    if (d.name == log.dialect) return d;
+  }
+  throw Error(log.path, "no log dialect of that name: " + log.dialect);
+}
+
+/// Members of the log by the dialect's rows.
+class Stated {
+ public:
+  explicit Stated(const RunLog& log) : log_(log), dialect_(dialect_of(log)) {}
+  Json json(std::string_view to) const {
+    const std::string text = setting_json(dialect_, log_.settings, to);
+    return text.empty() ? Json() : Json::parse(text);
+  }
+  /// A number above 0, or 0.
+  double number(std::string_view to) const {
+    const Json value = json(to);
+    return value.is_number() && value.get<double>() > 0 ? value.get<double>() : 0;
+  }
+  /// Members "prefix.x" as an object: whole numbers as such.
+  Json object(std::string_view prefix) const {
+    Json out = Json::object();
+    for (const LogSetting& row : dialect_.settings) {
+      if (!row.to.starts_with(prefix)) continue;
+      const std::string key = row.to.substr(prefix.size());
+      if (out.contains(key) || key.find('.') != std::string::npos) continue;
+      if (Json value = json(row.to); !value.is_null()) out[key] = whole(std::move(value));
+    }
+    return out;
+  }
+  static Json whole(Json value) {
+    if (!value.is_number_float()) return value;
+    const double number = value.get<double>();
+    if (std::abs(number) < 9e15 && number == std::floor(number)) return static_cast<long long>(number);
+    return value;
+  }
+
+ private:
+  const RunLog& log_;
+  const LogDialect& dialect_;
+};
+
+/// Sizes that a log states as a model object, where they are enough for one.
+Json model_of(const Stated& stated, const RunLog& log) {
+  Json model = stated.object("model.");
+  for (const char* key : {"layers", "hidden", "heads", "vocab"}) {
+    if (!model.contains(key)) return {};
+  }
+  if (const Json latent = stated.object("model.latent."); !latent.empty()) model["latent"] = latent;
+  model["name"] = log.dialect + " model";
+  return model;
+}
+
+/// The Hugging Face config that the log prints, as our own model object.
+Json printed_model(const RunLog& log) {
+  const Reader config = Reader::text(log.model_config, log.path + " (model config)");
+  return Json::parse(model_json(import_huggingface(config, config.string_or("model_type", "model"))));
+}
+
+/// Numbers that the rest follows from; 0 = not known.
+struct Sizes {
+  double gpus = 0, seq_len = 0, global_batch = 0, micro_batch = 0, accumulation = 0, model_parallel = 1, dp = 0;
+};
+
+double layout_number(const Json& layout, const char* key, double otherwise) {
+  return layout.contains(key) && layout[key].is_number() ? layout[key].get<double>() : otherwise;
+}
+
+Sizes sizes_of(const Stated& stated, const RunLog& log, const Json& layout) {
+  Sizes s;
+  s.gpus = stated.number("gpus");
+  s.seq_len = stated.number("seq_len");
+  s.global_batch = log.global_batch > 0 ? log.global_batch : stated.number("global_batch");
+  s.accumulation = stated.number("accumulation");
+  s.model_parallel = layout_number(layout, "tp", 1) * layout_number(layout, "pp", 1) * layout_number(layout, "cp", 1);
+  s.micro_batch = layout_number(layout, "micro_batch", 0);
+  if (s.micro_batch == 0) s.micro_batch = stated.number("micro_batch");
+  s.dp = layout_number(layout, "dp", 0);
+  const double shard = stated.number("dp_shard"), replicate = stated.number("dp_replicate");
+  if (s.dp == 0 && shard > 0) s.dp = shard * std::max(1.0, replicate);
+  if (s.dp == 0) s.dp = std::floor(stated.number("dp_with_cp") / layout_number(layout, "cp", 1));
+  if (s.global_batch == 0 && s.seq_len > 0) s.global_batch = stated.number("tokens_per_step") / s.seq_len;
+  const double a_pass = s.micro_batch * std::max(1.0, s.accumulation);
+  if (s.gpus == 0 && s.dp > 0) s.gpus = s.dp * s.model_parallel;
+  if (s.gpus == 0 && s.global_batch > 0 && a_pass > 0) s.gpus = s.global_batch / a_pass * s.model_parallel;
+  if (s.dp == 0 && s.gpus > 0) s.dp = s.gpus / s.model_parallel;
+  if (const double per_device = stated.number("per_device_batch"); per_device > 0 && s.gpus > 0) {
+    s.micro_batch = per_device * s.gpus / std::max(1.0, s.dp);
+    s.global_batch = per_device * s.gpus * std::max(1.0, s.accumulation);
+  }
+  if (s.global_batch == 0 && a_pass > 0) s.global_batch = a_pass * s.dp;
+  return s;
+}
+
+/// What the rows give as a layout, with what only the sizes tell.
+Json layout_of(const Stated& stated, const RunLog& log, Sizes& sizes) {
+  Json layout = stated.object("layout.");
+  sizes = sizes_of(stated, log, layout);
+  const double pipeline = stated.number("pipeline_micro_batch");
+  const double micro = pipeline > 0 && layout_number(layout, "pp", 1) > 1 ? pipeline : sizes.micro_batch;
+  if (micro >= 1) layout["micro_batch"] = std::llround(micro);
+  const double shard = stated.number("dp_shard"), replicate = stated.number("dp_replicate");
+  if (shard > 1 && replicate > 1) layout["hsdp_shard"] = std::llround(shard);
+  if (layout.empty()) return layout;
+  layout.erase("dp");  // follows from the accelerators
+  return layout;
+}
+
+/// Members of `over` replace or join those of `base`; the layout member by member.
+void merge(Json& base, const Json& over) {
+  for (const auto& [key, value] : over.items()) {
+    if (key == "layout" && base.contains(key) && value.is_object()) {
+      for (const auto& [member, choice] : value.items()) base[key][member] = choice;
+    } else {
+      base[key] = value;
+    }
+  }
+}
+
+struct Needed {
+  const char* key;
+  const char* words;
+};
+constexpr Needed needed[] = {{"model", "the model (--model)"},
+                             {"cluster", "the cluster (--cluster, with --nodes where it names a node)"},
+                             {"seq_len", "the sequence length (\"seq_len\" in a file for --job)"},
+                             {"global_batch", "the sequences a step (\"global_batch\" in a file for --job)"},
+                             {"layout", "the layout (\"layout\" in a file for --job)"}};
+
+void require_all(const Json& job, const RunLog& log, const Stated& stated) {
+  std::vector<std::string> missing;
+  for (const Needed& n : needed) {
+    if (!job.contains(n.key)) missing.emplace_back(n.words);
+  }
+  if (missing.empty()) return;
+  const Json device = stated.json("device");
+  throw Error(log.path, fmt::format("the {} log does not say {}{}", log.dialect, fmt::join(missing, "; "),
+                                    device.is_string() ? "; its device is " + device.get<std::string>() : ""));
+}
+
+double seconds_of_step(const RunLog& log, const Json& job, double gpus) {
+  if (log.figure == "step_time") return log.steps.median;
+  const double sequences = job["global_batch"].get<double>();
+  if (log.figure == "sequences_per_s") return sequences / log.steps.median;
+  if (gpus <= 0)
+    throw Error(log.path,
+                "the log tells tokens a second and GPU, but not how many GPUs: \"gpus\" in a "
+                "file for --job");
+  return sequences * job["seq_len"].get<double>() / (log.steps.median * gpus);
+}
+
+Json measured_of(const RunLog& log, double seconds) {
+  Json measured = {{"step_time_s", seconds},
+                   {"step_time_spread", log.steps.spread},
+                   {"steps", log.steps.read - log.steps.warm_up - log.steps.sick_count},
+                   {"warm_up_steps", log.steps.warm_up},
+                   {"sick_steps", log.steps.sick_count}};
+  if (log.peak_memory) measured["peak_mem_gib"] = log.peak_memory->value() / gib;
+  if (!log.notes.empty()) measured["notes"] = log.notes;
+  return measured;
+}
+
+}  // namespace
+
+std::string job_of_log(const RunLog& log, const LogCompletion& completion) {
+  const Stated stated(log);
+  Sizes sizes;
+  Json job = Json::object();
+  const Json layout = layout_of(stated, log, sizes);
+  if (const Json model = model_of(stated, log); !model.is_null()) {
+    job["model"] = model;
+  } else if (const Json name = stated.json("model"); name.is_string()) {
+    job["model"] = name;
+  }
+  if (!log.model_config.empty()) job["model"] = printed_model(log);
+  const Json framework = stated.json("framework");
+  job["framework"] = framework.is_string() ? framework : Json(log.framework);
+  if (const Json format = stated.json("precision"); format.is_string()) job["precision"] = format;
+  if (sizes.seq_len >= 1) job["seq_len"] = std::llround(sizes.seq_len);
+  if (sizes.global_batch >= 1) job["global_batch"] = std::llround(sizes.global_batch);
+  if (sizes.gpus >= 1) job["gpus"] = std::llround(sizes.gpus);
+  if (!layout.empty()) job["layout"] = layout;
+  if (!completion.job.empty()) {
+    const Reader file = Reader::file(completion.job);
+    if (!file.is_object()) file.fail("expected an object: a job file, whole or in part");
+    merge(job, Json::parse(file.dump()));
+  }
+  if (!completion.model.empty()) job["model"] = completion.model;
+  if (!completion.cluster.empty()) job["cluster"] = completion.cluster;
+  if (completion.nodes > 0) job["nodes"] = completion.nodes;
+  require_all(job, log, stated);
+  const double gpus = job.contains("gpus") && job["gpus"].is_number() ? job["gpus"].get<double>() : 0;
+  job["measured"] = measured_of(log, seconds_of_step(log, job, gpus));
+  return job.dump(2);
+}
+
+}  // namespace meshwright::calibrate

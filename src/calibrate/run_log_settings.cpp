@@ -1,0 +1,204 @@
+#include "calibrate/run_log_settings.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+namespace meshwright::calibrate {
+namespace {
+
+constexpr std::size_t longest_value = 4096, longest_section = 128;
+
+bool starts_name(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+bool in_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-'; }
+bool is_space(char c) { return c == ' ' || c == '\t'; }
+
+/// Walks over a line.
+struct Cursor {
+  std::string_view text;
+  std::size_t at = 0;
+
+  bool done() const { return at >= text.size(); }
+  char peek() const { return done() ? '\0' : text[at]; }
+  void spaces() {
+    while (!done() && is_space(text[at])) ++at;
+  }
+  std::string_view name() {
+    const std::size_t start = at;
+    while (!done() && in_name(text[at])) ++at;
+    return text.substr(start, at - start);
+  }
+  /// ':' or '=' or a run of dots between a key and its value; false where there is none.
+  bool separator() {
+    if (peek() == '"' || peek() == '\'') ++at;
+    spaces();
+    if (peek() == ':' || peek() == '=') {
+      ++at;
+      spaces();
+      return true;
+    }
+    const std::size_t start = at;
+    while (peek() == '.') ++at;
+    if (at - start < 2) return false;
+    spaces();
+    return true;
+  }
+  /// A quoted text, a list in brackets, or everything up to a blank, a comma, a bar or a closing bracket.
+  std::string_view value() {
+    const char open = peek();
+    const std::size_t start = at;
+    if (open == '"' || open == '\'') {
+      const std::size_t end = text.find(open, at + 1);
+      at = end == std::string_view::npos ? text.size() : end + 1;
+      return text.substr(start + 1, at - start - 2);
+    }
+    if (open == '[') {
+      int depth = 0;
+      for (; !done(); ++at) {
+        depth += text[at] == '[' ? 1 : text[at] == ']' ? -1 : 0;
+        if (depth == 0) break;
+      }
+      if (!done()) ++at;
+      return text.substr(start, at - start);
+    }
+    while (!done() && !is_space(text[at]) && std::string_view(",|)}]({").find(text[at]) == std::string_view::npos) ++at;
+    return text.substr(start, at - start);
+  }
+};
+
+std::string_view last_part(std::string_view key) {
+  const std::size_t dot = key.rfind('.');
+  return dot == std::string_view::npos ? key : key.substr(dot + 1);
+}
+
+bool says_nothing(std::string_view value) {
+  return value.empty() || value == "None" || value == "null" || value == "-1";
+}
+
+bool holds(const std::vector<std::string>& list, std::string_view value) {
+  return std::find(list.begin(), list.end(), value) != list.end();
+}
+
+std::optional<std::string> first_found(const std::vector<std::string>& keys,
+                                       const std::map<std::string, std::string>& found) {
+  for (const std::string& key : keys) {
+    const auto entry = found.find(key);
+    if (entry != found.end() && !says_nothing(entry->second)) return entry->second;
+  }
+  return std::nullopt;
+}
+
+bool applies(const LogCondition& when, const std::map<std::string, std::string>& found) {
+  if (when.keys.empty()) return true;
+  const auto value = first_found(when.keys, found);
+  return value && (when.is.empty() || holds(when.is, *value)) && !holds(when.isnt, *value);
+}
+
+/// A printed scalar as JSON: numbers and truth values as such, anything else as a string.
+std::string scalar_json(const std::string& printed) {
+  if (printed == "True" || printed == "true") return "true";
+  if (printed == "False" || printed == "false") return "false";
+  std::string digits;
+  for (const char c : printed) {
+    if (c != ',' && c != '_') digits += c;  // 5,001 and 32_000
+  }
+  double number = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  if (error == std::errc{} && end == digits.data() + digits.size()) return fmt::format("{}", number);
+  return nlohmann::json(printed).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+/// "[0, 0, 1, 1]" or "0, 1, 2, 3": how many entries, or how many zeros stand first.
+std::string list_json(const std::string& printed, bool zeros_at_start) {
+  int count = 0, zeros = 0;
+  bool first = true;
+  for (std::size_t i = 0; i < printed.size();) {
+    if (std::isdigit(static_cast<unsigned char>(printed[i])) == 0) {
+      ++i;
+      continue;
+    }
+    const std::size_t start = i;
+    while (i < printed.size() && std::isdigit(static_cast<unsigned char>(printed[i])) != 0) ++i;
+    ++count;
+    first = first && printed.substr(start, i - start) == "0";
+    zeros += first ? 1 : 0;
+  }
+  return fmt::format("{}", zeros_at_start ? zeros : count);
+}
+
+std::string row_json(const LogSetting& row, const std::map<std::string, std::string>& found) {
+  if (!applies(row.when, found)) return "";
+  if (row.keys.empty()) return row.constant;
+  const auto printed = first_found(row.keys, found);
+  if (!printed || holds(row.unless, *printed)) return "";
+  if (!row.constant.empty()) return row.constant;
+  if (!row.take.empty()) return list_json(*printed, row.take == "zeros_at_start");
+  for (const auto& [value, json] : row.values) {
+    if (value == *printed) return json;
+  }
+  if (!row.otherwise.empty()) return row.otherwise;
+  return row.values.empty() ? scalar_json(*printed) : "";
+}
+
+}  // namespace
+
+LogSettings::LogSettings(const std::vector<LogDialect>& dialects) {
+  const auto want = [&](const std::vector<std::string>& keys) { wanted_.insert(keys.begin(), keys.end()); };
+  for (const LogDialect& d : dialects) {
+    for (const LogSetting& s : d.settings) want(s.keys), want(s.when.keys);
+  }
+  std::set<std::string, std::less<>> parts;
+  for (const std::string& key : wanted_) parts.emplace(last_part(key));
+  wanted_.merge(parts);
+}
+
+void LogSettings::keep(std::string_view key, std::string_view value) {
+  if (value.size() > longest_value || !wanted_.contains(key)) return;
+  found_[std::string(key)] = value;
+  const std::string full = section_ + "." + std::string(key);
+  if (!section_.empty() && wanted_.contains(full)) found_[full] = value;
+}
+
+void LogSettings::read(std::string_view line) {
+  Cursor c{line};
+  while (!c.done()) {
+    if (!starts_name(c.peek())) {
+      ++c.at;
+      continue;
+    }
+    const std::string_view key = c.name();
+    const std::size_t back = c.at;
+    if (key.empty() || !c.separator()) {
+      c.at = std::max(back, c.at);
+      continue;
+    }
+    const std::string_view value = c.value();
+    const bool opens = c.peek() == '(' || c.peek() == '{' || (value.empty() && c.done());
+    if (opens && key.size() <= longest_section) {
+      section_ = key;
+    } else if (!value.empty()) {
+      keep(key, value);
+    }
+  }
+}
+
+std::string setting_json(const LogDialect& dialect, const std::map<std::string, std::string>& found,
+                         std::string_view to) {
+  double product = 0;
+  for (const LogSetting& row : dialect.settings) {
+    if (row.to != to) continue;
+    const std::string json = row_json(row, found);
+    if (json.empty()) continue;
+    if (!row.multiply) return json;
+    double factor = 0;
+    std::from_chars(json.data(), json.data() + json.size(), factor);
+    if (factor > 0) product = (product > 0 ? product : 1) * factor;
+  }
+  return product > 0 ? fmt::format("{}", product) : "";
+}
+
+}  // namespace meshwright::calibrate

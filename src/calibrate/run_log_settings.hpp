@@ -1,0 +1,30 @@
+#pragma once
+// Arguments that a log dumps in whatever form: dotted lists, "Config param k: v", JSON, YAML, Python reprs.
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "calibrate/run_log_dialect.hpp"
+
+namespace meshwright::calibrate {
+
+/// Collects key and value pairs line by line; only keys that some dialect asks for are kept.
+class LogSettings {
+ public:
+  explicit LogSettings(const std::vector<LogDialect>& dialects);
+  void read(std::string_view line);
+  const std::map<std::string, std::string>& found() const { return found_; }
+
+ private:
+  void keep(std::string_view key, std::string_view value);
+  std::set<std::string, std::less<>> wanted_;  ///< "tp", "parallelism.tp"
+  std::map<std::string, std::string> found_;
+  std::string section_;  ///< the last key whose value opened a block
+};
+
+/// The JSON of a member from what was found: see LogSetting. "" where no row gives it.
+std::string setting_json(const LogDialect& dialect, const std::map<std::string, std::string>& found,
+                         std::string_view to);
+
+}  // namespace meshwright::calibrate

@@ -1,0 +1,18 @@
+#include "log_options.hpp"
+
+#include "command.hpp"
+
+namespace meshwright::cli {
+
+void add_log_options(CLI::App& command, LogCompletion& completion) {
+  command.add_option("--cluster", completion.cluster, "The machine of a training log, which none of them says")
+      ->check(some_text());
+  command.add_option("--nodes", completion.nodes, "Its nodes, where --cluster names a node and the log no GPUs")
+      ->check(whole_number(1, 1 << 24));
+  command.add_option("--model", completion.model, "The model, where the log does not show its sizes")
+      ->check(some_text());
+  command.add_option("--job", completion.job, "A job file, whole or in part: its members win over the log's")
+      ->type_name("JOB.json");
+}
+
+}  // namespace meshwright::cli
