@@ -40,6 +40,7 @@ BENCHMARK_CAPTURE(search_job, llama_405b, job("llama-3.1-405b", "dgx-h100", 2048
 // Expert parallelism makes the space an order larger.
 BENCHMARK_CAPTURE(search_job, deepseek_v3, job("deepseek-v3", "dgx-h800", 256, 4096, 15360))
     ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(search_job, kimi_k2, job("kimi-k2", "gb200-nvl72", 1152, 4096, 18432))->Unit(benchmark::kMillisecond);
 
 /// Phase 1 alone: step_time() with all ten terms over layouts of the Llama-3.1-405B space, tables filled before.
 void step_time_llama_405b(benchmark::State& state) {

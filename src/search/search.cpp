@@ -3,185 +3,260 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <atomic>
 #include <chrono>
+#include <cmath>
 #include <thread>
 
 #include "meshwright/core/units.hpp"
-#include "meshwright/parallel/constraints.hpp"
-#include "meshwright/parallel/memory.hpp"
-#include "meshwright/parallel/stages.hpp"
-#include "meshwright/parallel/step.hpp"
-#include "meshwright/parallel/tables.hpp"
-#include "meshwright/search/space.hpp"
-#include "search/collector.hpp"
+#include "search/crew.hpp"
+#include "search/worker.hpp"
 
 namespace meshwright::search {
 namespace {
 
-constexpr std::array recomputes = {Recompute::none, Recompute::selective, Recompute::full};
+using Clock = std::chrono::steady_clock;
 
-struct Refusals {
-  std::array<std::uint64_t, rule_count> by_rule{};
-  std::uint64_t memory = 0, overlap = 0;
-};
-
-/// One thread's share of the space: its own tables, its own counts, its own best.
-class Worker {
+/// Calls the caller's progress now and then, and remembers that it said to stop.
+class Watch {
  public:
-  Worker(const Job& job, const SearchOptions& options)
-      : job_(job), memory_constants_(memory_constants(job)), shardings_(shardings(job)), tables_(job), best_(options) {}
-
-  void visit(const ShardChoice& shard) {
-    layout_ = Layout{.tp = shard.tp,
-                     .cp = shard.cp,
-                     .ep = shard.ep,
-                     .etp = shard.etp,
-                     .micro_batch = shard.micro_batch,
-                     .sequence_parallel = shard.tp > 1,
-                     .overlap_grad_reduce = job_.framework.defaults.overlap_grad_reduce,
-                     .overlap_param_gather = job_.framework.defaults.overlap_param_gather,
-                     .tp_comm_overlap = shard.tp_comm_overlap,
-                     .ep_comm_overlap = shard.ep_comm_overlap};
-    has_layers_ = false;
-    for (const int pp : pipeline_degrees(job_, shard)) {
-      layout_.pp = pp;
-      layout_.dp = job_.accelerators / (shard.tp * shard.cp * pp);
-      for (layout_.vp = 1; layout_.vp <= most_virtual_stages(job_, pp); ++layout_.vp) visit_schedules();
-    }
+  explicit Watch(const SearchOptions& options) : options_(options) {}
+  /// False ends the work.
+  bool operator()(std::uint64_t done, std::uint64_t total) {
+    using namespace std::chrono_literals;
+    if (!options_.progress || stopped_) return !stopped_;
+    const auto now = Clock::now();
+    if (now - last_ < 50ms) return true;
+    last_ = now;
+    stopped_ = !options_.progress({done, total});
+    return !stopped_;
   }
-
-  void add_to(SearchResult& result, Refusals& refused) const {
-    result.evaluated += evaluated_;
-    result.considered += considered_;
-    refused.memory += no_memory_;
-    refused.overlap += no_overlap_;
-    for (std::size_t r = 0; r < rule_count; ++r) refused.by_rule[r] += refused_[r];
-  }
-  const Collector& best() const { return best_; }
+  bool stopped() const { return stopped_; }
 
  private:
-  void visit_schedules() {
-    for (const PipelineSchedule schedule : schedules(job_.framework, layout_.pp, layout_.vp)) {
-      layout_.schedule = schedule;
-      layout_.stage_split =
-          usual_stage_split(job_.model.layers, job_.framework, layout_.pp, split_ways(layout_) / layout_.pp);
-      for (const Sharding& sharding : shardings_) {
-        layout_.zero_stage = sharding.zero_stage;
-        layout_.hsdp_shard = sharding.hsdp_shard;
-        considered_ += recomputes.size();
-        // No rule depends on recompute.
-        if (const Rule rule = refused_by(job_, layout_); rule != Rule::none) {
-          refused_[static_cast<std::size_t>(rule)] += recomputes.size();
-        } else {
-          visit_recomputes();
-        }
-      }
-    }
+  const SearchOptions& options_;
+  Clock::time_point last_ = Clock::now();
+  bool stopped_ = false;
+};
+
+struct Findings {
+  explicit Findings(const SearchOptions& options) : best(options.top, options.variants) {}
+  Collector best;
+  Front front;
+  Counts counts;
+};
+
+/// Best-first branch and bound over the shard choices of one job: their least values first, then the choices in that
+/// order in waves, each pruned by what the waves before it found. The waves and what they are pruned by do not depend
+/// on the number of threads, so that neither the answer nor the counts do.
+class Descent {
+ public:
+  Descent(const Job& job, const SearchOptions& options, Findings& findings, Watch& watch)
+      : job_(job), options_(options), findings_(findings), watch_(watch), shards_(shard_choices(job, options.space)) {
+    const unsigned wanted = options.threads > 0 ? static_cast<unsigned>(options.threads)
+                                                : std::max(1U, std::thread::hardware_concurrency());
+    const auto most = std::min<std::size_t>(wanted, std::max<std::size_t>(1, shards_.size()));
+    workers_.reserve(most);
+    for (std::size_t i = 0; i < most; ++i) workers_.emplace_back(job, options);
   }
 
-  void visit_recomputes() {
-    if (!has_layers_) {
-      layers_ = layer_memory(job_, layout_);
-      has_layers_ = true;
+  void run() {
+    if (order_by_least()) descend();
+    for (Worker& worker : workers_) findings_.counts.add(worker.counts);
+  }
+
+ private:
+  struct Branch {
+    double least;
+    std::size_t shard;
+  };
+
+  bool order_by_least() {
+    std::vector<std::optional<double>> least(shards_.size());
+    const bool all = share(
+        shards_.size(), workers_.size(),
+        [&](std::size_t worker, std::size_t at) { least[at] = workers_[worker].least(shards_[at]); },
+        [&](std::size_t) { return watch_(0, shards_.size()); });
+    for (std::size_t at = 0; at < shards_.size(); ++at) {
+      if (least[at]) branches_.push_back({rounded(*least[at]), at});
     }
-    const Entries entries = tables_.entries(layout_);
-    for (const Recompute recompute : recomputes) {
-      layout_.recompute = recompute;
-      if (layout_.ep_comm_overlap && !can_overlap_experts(layout_)) {
-        ++no_overlap_;
-        continue;
-      }
-      const Memory need = memory(memory_constants_, layers_, *entries.stages, layout_);
-      if (fit(memory_constants_, need) == Fit::does_not_fit) {
-        ++no_memory_;
-        continue;
-      }
-      ++evaluated_;
-      const Step step = step_time(tables_.constants(), entries, layout_);
-      best_.offer({total(step.time), need.reserved, layout_});
+    std::stable_sort(branches_.begin(), branches_.end(),
+                     [](const Branch& a, const Branch& b) { return a.least < b.least; });
+    return all;
+  }
+
+  void descend() {
+    const std::size_t refused = shards_.size() - branches_.size();
+    std::size_t begin = 0;
+    for (std::size_t wave = 4; begin < branches_.size(); wave = std::min<std::size_t>(2 * wave, 64)) {
+      const double threshold = findings_.best.threshold();
+      if (branches_[begin].least > threshold) break;
+      const std::size_t end = std::min(branches_.size(), begin + wave);
+      const bool all = share(
+          end - begin, workers_.size(),
+          [&](std::size_t worker, std::size_t at) { visit(workers_[worker], branches_[begin + at], threshold); },
+          [&](std::size_t done) { return watch_(refused + begin + done, shards_.size()); });
+      collect();
+      if (!all) return;
+      begin = end;
+    }
+    for (; begin < branches_.size(); ++begin) workers_.front().pass_over(shards_[branches_[begin].shard]);
+  }
+
+  void visit(Worker& worker, const Branch& branch, double threshold) {
+    const ShardChoice& shard = shards_[branch.shard];
+    branch.least > threshold ? worker.pass_over(shard) : worker.visit(shard, threshold);
+  }
+
+  void collect() {
+    for (Worker& worker : workers_) {
+      findings_.best.merge(worker.best);
+      findings_.front.merge(worker.front);
+      worker.best.clear();
+      worker.front = {};
     }
   }
 
   const Job& job_;
-  const MemoryConstants memory_constants_;
-  const std::vector<Sharding> shardings_;
-  Tables tables_;
-  LayerMemory layers_;
-  bool has_layers_ = false;
-  Layout layout_;
-  Collector best_;
-  std::uint64_t evaluated_ = 0, considered_ = 0, no_memory_ = 0, no_overlap_ = 0;
-  std::array<std::uint64_t, rule_count> refused_{};
+  const SearchOptions& options_;
+  Findings& findings_;
+  Watch& watch_;
+  std::vector<ShardChoice> shards_;
+  std::vector<Worker> workers_;
+  std::vector<Branch> branches_;
 };
 
-/// "+4.1 %: bubble +0.21 s, tensor parallel -0.05 s": the two largest differences.
-std::string why(const Prediction& best, const Prediction& other) {
-  std::vector<std::pair<std::string, Seconds>> terms;
-  describe(best.time, [&](const char* field, Seconds time) { terms.emplace_back(field, -time); });
-  std::size_t at = 0;
-  describe(other.time, [&](const char*, Seconds time) { terms[at++].second += time; });
-  const auto size = [](const auto& term) { return std::abs(term.second.value()); };
-  std::stable_sort(terms.begin(), terms.end(), [&](const auto& a, const auto& b) { return size(a) > size(b); });
-  std::string text = fmt::format("+{:.1f} %", 100 * (other.step_time / best.step_time - 1));
-  for (std::size_t i = 0; i < 2 && size(terms[i]) > 0.001 * best.step_time.value(); ++i) {
-    std::replace(terms[i].first.begin(), terms[i].first.end(), '_', ' ');
-    const Seconds change = terms[i].second;
-    text += fmt::format("{} {} {}{}", i == 0 ? ":" : ",", terms[i].first, change < Seconds{} ? "-" : "+",
-                        format(change < Seconds{} ? -change : change));
+std::vector<std::pair<std::string, std::uint64_t>> most_first(const Counts& counts, const SearchOptions& options) {
+  std::vector<std::pair<std::string, std::uint64_t>> out = {{"device memory", counts.no_memory},
+                                                            {"memory limit", counts.over_limit},
+                                                            {"expert overlap without interleaving", counts.no_overlap}};
+  for (std::size_t r = 1; r < rule_count; ++r) out.emplace_back(name(static_cast<Rule>(r)), counts.by_rule[r]);
+  for (std::size_t i = 0; i < counts.by_constraint.size(); ++i) {
+    out.emplace_back(options.constraints[i].name, counts.by_constraint[i]);
   }
-  return text;
-}
-
-std::vector<std::pair<std::string, std::uint64_t>> most_first(const Refusals& refused) {
-  std::vector<std::pair<std::string, std::uint64_t>> out = {{"device memory", refused.memory},
-                                                            {"expert overlap without interleaving", refused.overlap}};
-  for (std::size_t r = 1; r < rule_count; ++r) out.emplace_back(name(static_cast<Rule>(r)), refused.by_rule[r]);
   std::erase_if(out, [](const auto& entry) { return entry.second == 0; });
   std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
   return out;
 }
 
-/// Runs `workers` over `choices`, each taking the next one as it becomes free.
-void run(std::vector<Worker>& workers, const std::vector<ShardChoice>& choices) {
-  std::atomic<std::size_t> next = 0;
-  const auto work = [&](Worker& worker) {
-    for (std::size_t at = next++; at < choices.size(); at = next++) worker.visit(choices[at]);
+std::vector<std::string> stated(const SearchOptions& options) {
+  std::vector<std::string> out = options.space.filter.stated();
+  if (options.space.tp_in_domain) out.emplace_back("tp inside the scale-up domain");
+  if (options.max_memory > Bytes{}) out.push_back(fmt::format("memory <= {}", format(options.max_memory)));
+  for (const Constraint& constraint : options.constraints) out.push_back(constraint.name);
+  return out;
+}
+
+/// The jobs to search: one for each accelerator count.
+std::vector<Job> variations(Job job, const SearchOptions& options) {
+  if (options.accelerators.empty()) return {std::move(job)};
+  std::vector<Job> out;
+  for (const int count : options.accelerators) out.push_back(with_accelerators(job, count));
+  return out;
+}
+
+/// Predictions of candidates, with one set of tables for each job.
+class Explainer {
+ public:
+  Explainer(const std::vector<Job>& jobs, const SearchOptions& options) : options_(options) {
+    for (const Job& job : jobs) kept_.push_back({job, Tables(job)});
+  }
+  Ranked operator()(const Candidate& candidate) {
+    const auto of = [&](const Kept& kept) { return kept.job.accelerators == candidate.layout.accelerators(); };
+    auto& [job, tables] = *std::find_if(kept_.begin(), kept_.end(), of);
+    Ranked out;
+    out.prediction = predict(job, candidate.layout, tables);
+    const Prediction& p = out.prediction;
+    const Step step = step_time(tables.constants(), tables.entries(p.layout), p.layout);
+    out.value = options_.objective.value({job, p.layout, step, p.memory, p.step_time});
+    return out;
+  }
+
+ private:
+  struct Kept {
+    const Job& job;
+    Tables tables;
   };
-  std::vector<std::jthread> threads;
-  for (std::size_t i = 1; i < workers.size(); ++i) threads.emplace_back(work, std::ref(workers[i]));
-  work(workers.front());
+  const SearchOptions& options_;
+  std::vector<Kept> kept_;
+};
+
+/// "+4.1 %: bubble +0.21 s", or "+4.1 % memory: bubble +0.21 s" where the objective is not the time.
+std::string why(const Ranked& other, const Ranked& best, const std::string& objective) {
+  const double more = best.value == 0 ? 0 : 100 * (other.value / best.value - 1);
+  const std::string lead = fmt::format("{:+.1f} %{}", more, objective == "time" ? "" : " " + objective);
+  const std::string terms = in_words(other.against_best, best.prediction.step_time);
+  return terms.empty() ? lead : lead + ": " + terms;
+}
+
+void check(const SearchOptions& options) {
+  if (options.top < 1) throw Error("top", fmt::format("found {}, expected at least 1", options.top));
+  if (options.space.max_micro_batch < 1) {
+    throw Error("max_micro_batch", fmt::format("found {}, expected at least 1", options.space.max_micro_batch));
+  }
+  if (!options.objective.value) throw Error("objective", "found none, expected a function of a layout's outcome");
+  if (options.pareto.size() == 1) throw Error("pareto", "found one objective, expected two or more");
 }
 
 }  // namespace
 
-SearchResult search(const Job& job, const SearchOptions& options) {
-  const auto start = std::chrono::steady_clock::now();
-  const std::vector<ShardChoice> choices = shard_choices(job, options.max_micro_batch);
-  const unsigned wanted = options.threads > 0 ? options.threads : std::max(1U, std::thread::hardware_concurrency());
-  std::vector<Worker> workers;
-  for (unsigned i = 0; i < std::min<std::size_t>(wanted, std::max<std::size_t>(1, choices.size())); ++i) {
-    workers.emplace_back(job, options);
+SearchResult search(Job job, SearchOptions options) {
+  const auto start = Clock::now();
+  check(options);
+  const std::vector<Job> jobs = variations(std::move(job), options);
+  Findings findings(options);
+  Watch watch(options);
+  for (const Job& each : jobs) {
+    if (!watch.stopped()) Descent(each, options, findings, watch).run();
   }
-  run(workers, choices);
-
+  Explainer explain(jobs, options);
   SearchResult result;
-  Collector best(options);
-  Refusals refused;
-  for (const Worker& worker : workers) {
-    worker.add_to(result, refused);
-    best.merge(worker.best());
+  for (const Candidate& candidate : findings.best.best()) {
+    Ranked next = explain(candidate);
+    if (!result.best.empty()) {
+      const Prediction& best = result.best.front().prediction;
+      next.against_best = differences(best.time, next.prediction.time);
+      next.why = why(next, result.best.front(), options.objective.name);
+    }
+    result.best.push_back(std::move(next));
   }
-  for (const Candidate& candidate : best.best()) {
-    Ranked ranked{predict(job, candidate.layout), ""};
-    if (!result.best.empty()) ranked.why = why(result.best.front().prediction, ranked.prediction);
-    result.best.push_back(std::move(ranked));
+  for (const Front::Point& point : findings.front.points()) {
+    Ranked next = explain(point.candidate);
+    next.values = point.values;
+    result.pareto.push_back(std::move(next));
   }
-  result.refused = most_first(refused);
-  result.assumptions = result.best.empty() ? job.assumptions : result.best.front().prediction.assumptions;
-  result.search_time = Seconds::base(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  const Counts& counts = findings.counts;
+  result.considered = counts.considered, result.evaluated = counts.evaluated, result.passed_over = counts.passed_over;
+  result.refused = most_first(counts, options);
+  result.interrupted = watch.stopped();
+  result.objective = options.objective.name;
+  for (const Objective& objective : options.pareto) result.pareto_objectives.push_back(objective.name);
+  result.stated = stated(options);
+  result.assumptions = result.best.empty() ? jobs.front().assumptions : result.best.front().prediction.assumptions;
+  result.search_time = Seconds::base(std::chrono::duration<double>(Clock::now() - start).count());
   return result;
+}
+
+std::vector<Difference> differences(const StepTime& best, const StepTime& other) {
+  std::vector<Difference> out;
+  describe(best, [&](const char* field, Seconds time) { out.push_back({field, -time}); });
+  std::size_t at = 0;
+  describe(other, [&](const char*, Seconds time) { out[at++].change += time; });
+  return out;
+}
+
+std::string in_words(const std::vector<Difference>& differences, Seconds best) {
+  std::vector<Difference> terms = differences;
+  const auto size = [](const Difference& term) { return std::abs(term.change.value()); };
+  std::stable_sort(terms.begin(), terms.end(),
+                   [&](const Difference& a, const Difference& b) { return size(a) > size(b); });
+  std::string text;
+  for (std::size_t i = 0; i < terms.size() && i < 2 && size(terms[i]) > 0.001 * best.value(); ++i) {
+    std::replace(terms[i].term.begin(), terms[i].term.end(), '_', ' ');
+    const Seconds change = terms[i].change;
+    text += fmt::format("{}{} {}{}", i == 0 ? "" : ", ", terms[i].term, change < Seconds{} ? "-" : "+",
+                        format(change < Seconds{} ? -change : change));
+  }
+  return text;
 }
 
 }  // namespace meshwright::search

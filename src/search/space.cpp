@@ -2,6 +2,10 @@
 
 #include <algorithm>
 
+#include "meshwright/parallel/constraints.hpp"
+#include "meshwright/parallel/stages.hpp"
+#include "meshwright/topology/place.hpp"
+
 namespace meshwright::search {
 namespace {
 
@@ -23,7 +27,10 @@ bool has_axis(const Job& job, std::string_view axis) {
 
 std::vector<int> powers_of_two(int most) {
   std::vector<int> out;
-  for (int p = 1; p <= most; p *= 2) out.push_back(p);
+  for (int p = 1; p <= most; p *= 2) {
+    out.push_back(p);
+    if (p > most / 2) break;  // twice as much may be beyond an int
+  }
   return out;
 }
 
@@ -33,35 +40,55 @@ int largest_tensor_parallel(const Job& job) {
   return std::min({2 * domain, most_tensor_parallel, job.accelerators});
 }
 
-// A choice is tried both ways where the stack has it.
-std::vector<bool> offered(bool has_it) { return has_it ? std::vector{false, true} : std::vector{false}; }
-
-std::vector<int> expert_tensor_degrees(const Job& job, int tp) {
-  if (!job.model.is_moe() || tp == 1) return {1};
-  return {1, tp};
+/// Groups of `tp` neighbours lie inside one scale-up domain.
+bool in_domain(const Job& job, int tp) {
+  if (tp <= 1) return true;
+  const auto levels = place_group(job.cluster, tp, 1).levels;
+  return std::all_of(levels.begin(), levels.end(), [](const Level& l) { return l.kind == LevelKind::scale_up; });
 }
+
+std::vector<int> tensor_degrees(const Job& job, const Limits& limits) {
+  std::vector<int> out =
+      limits.filter.tried(Axis::tp, divisors(job.model.heads, has_axis(job, "tp") ? largest_tensor_parallel(job) : 1));
+  if (limits.tp_in_domain) std::erase_if(out, [&](int tp) { return !in_domain(job, tp); });
+  return out;
+}
+
+std::vector<int> context_degrees(const Job& job, const Limits& limits) {
+  const int most = has_axis(job, "cp") ? std::clamp(job.seq_len / 2, 1, most_context_parallel) : 1;
+  return limits.filter.tried(Axis::cp, powers_of_two(most));
+}
+
+std::vector<int> expert_degrees(const Job& job, const Limits& limits) {
+  const bool some = job.model.is_moe() && has_axis(job, "ep");
+  return limits.filter.tried(
+      Axis::ep, some ? divisors(job.model.experts, std::min(most_expert_parallel, job.accelerators)) : std::vector{1});
+}
+
+std::vector<int> expert_tensor_degrees(const Job& job, const Limits& limits, int tp) {
+  const bool one = !job.model.is_moe() || tp == 1;
+  return limits.filter.tried(Axis::etp, one ? std::vector{1} : std::vector{1, tp});
+}
+
+/// A choice is tried both ways where the stack has it.
+std::vector<int> offered(bool has_it) { return has_it ? std::vector{0, 1} : std::vector{0}; }
 
 }  // namespace
 
-std::vector<ShardChoice> shard_choices(const Job& job, int max_micro_batch) {
-  const Transformer& model = job.model;
-  const std::vector<int> expert_degrees =
-      model.is_moe() && has_axis(job, "ep") ? divisors(model.experts, std::min(most_expert_parallel, job.accelerators))
-                                            : std::vector{1};
+std::vector<ShardChoice> shard_choices(const Job& job, const Limits& limits) {
+  const Filter& filter = limits.filter;
+  const std::vector<int> eps = expert_degrees(job, limits), cps = context_degrees(job, limits);
+  const std::vector<int> batches =
+      filter.tried(Axis::micro_batch, powers_of_two(std::min(limits.max_micro_batch, job.global_batch)));
+  const bool stated = filter.fixed(Axis::tp) || filter.fixed(Axis::cp);
   std::vector<ShardChoice> out;
-  for (const int tp : divisors(model.heads, has_axis(job, "tp") ? largest_tensor_parallel(job) : 1)) {
-    for (const int cp :
-         powers_of_two(has_axis(job, "cp") ? std::clamp(job.seq_len / 2, 1, most_context_parallel) : 1)) {
-      if (job.accelerators % (tp * cp) != 0) continue;
-      for (const int ep : expert_degrees) {
-        for (const int etp : expert_tensor_degrees(job, tp)) {
-          for (const int mb : powers_of_two(std::min(max_micro_batch, job.global_batch))) {
-            for (const bool tp_overlap : offered(tp > 1 && job.framework.rules.can_overlap_tp)) {
-              for (const bool ep_overlap : offered(ep > 1 && job.framework.rules.can_overlap_ep)) {
-                out.push_back({tp, cp, ep, etp, mb, tp_overlap, ep_overlap});
-              }
-            }
-          }
+  for (const int tp : tensor_degrees(job, limits)) {
+    const std::vector<int> etps = expert_tensor_degrees(job, limits, tp);
+    for (const int cp : cps) {
+      if (job.accelerators % (static_cast<long long>(tp) * cp) != 0 && !stated) continue;
+      for (const int ep : eps) {
+        for (const int etp : etps) {
+          for (const int micro_batch : batches) out.push_back({tp, cp, ep, etp, micro_batch});
         }
       }
     }
@@ -69,39 +96,106 @@ std::vector<ShardChoice> shard_choices(const Job& job, int max_micro_batch) {
   return out;
 }
 
-std::vector<int> pipeline_degrees(const Job& job, const ShardChoice& shard) {
-  return divisors(job.accelerators / (shard.tp * shard.cp), has_axis(job, "pp") ? job.model.layers : 1);
+std::vector<int> pipeline_degrees(const Job& job, const Limits& limits, const ShardChoice& shard) {
+  const Filter& filter = limits.filter;
+  const long long width = static_cast<long long>(shard.tp) * shard.cp;
+  const int left = static_cast<int>(std::max(1LL, job.accelerators / width));
+  if (const auto dp = filter.fixed(Axis::dp); dp && !filter.fixed(Axis::pp)) {
+    return filter.tried(Axis::pp, {std::max(1, left / *dp)});
+  }
+  std::vector<int> out = filter.tried(Axis::pp, divisors(left, has_axis(job, "pp") ? job.model.layers : 1));
+  std::erase_if(out, [&](int pp) { return !filter.admits(Axis::dp, data_degree(job, limits, shard, pp)); });
+  return out;
 }
 
-int most_virtual_stages(const Job& job, int pp) {
+int data_degree(const Job& job, const Limits& limits, const ShardChoice& shard, int pp) {
+  if (const auto dp = limits.filter.fixed(Axis::dp)) return *dp;
+  const long long width = static_cast<long long>(shard.tp) * shard.cp * pp;
+  return static_cast<int>(std::max(1LL, job.accelerators / width));
+}
+
+std::vector<int> virtual_stages(const Job& job, const Limits& limits, int pp) {
   // Embedding and head may count as a layer each.
-  return pp == 1 ? 1 : std::clamp((job.model.layers + 2) / pp, 1, most_vp);
+  const int most = pp == 1 ? 1 : std::clamp((job.model.layers + 2) / pp, 1, most_vp);
+  std::vector<int> usual;
+  for (int vp = 1; vp <= most; ++vp) usual.push_back(vp);
+  return limits.filter.tried(Axis::vp, std::move(usual));
+}
+
+std::vector<PipelineSchedule> schedules(const Framework& framework, const Limits& limits, int pp, int vp) {
+  const auto admitted = [&](PipelineSchedule s) { return limits.filter.admits(Axis::schedule, static_cast<int>(s)); };
+  if (vp > 1 || pp == 1) {
+    const PipelineSchedule only = vp > 1 ? PipelineSchedule::interleaved : PipelineSchedule::one_f_one_b;
+    return admitted(only) ? std::vector{only} : std::vector<PipelineSchedule>{};
+  }
+  const bool stated = limits.filter.fixed(Axis::schedule).has_value();
+  std::vector<PipelineSchedule> out;
+  for (const PipelineSchedule s :
+       {PipelineSchedule::one_f_one_b, PipelineSchedule::zero_bubble_h1, PipelineSchedule::zero_bubble_h2,
+        PipelineSchedule::zero_bubble_v, PipelineSchedule::dual_pipe}) {
+    if (admitted(s) && (stated || runs(framework, s))) out.push_back(s);
+  }
+  // GPipe has 1F1B's bubble and more activations: only where it is all that the stack has, or asked for.
+  const bool only_gpipe = !runs(framework, PipelineSchedule::one_f_one_b) && out.empty();
+  if (admitted(PipelineSchedule::gpipe) && (stated || only_gpipe)) out.push_back(PipelineSchedule::gpipe);
+  return out;
+}
+
+std::vector<Sharding> shardings(const Job& job, const Limits& limits) {
+  std::vector<int> stages;
+  for (int stage = 0; stage <= job.framework.rules.max_zero_stage; ++stage) stages.push_back(stage);
+  const int node = job.cluster.node.accelerators;
+  const bool by_node = job.framework.rules.max_zero_stage >= 3 && node > 1 && node < job.accelerators;
+  std::vector<Sharding> out;
+  for (const int stage : limits.filter.tried(Axis::zero_stage, stages)) {
+    const std::vector<int> usual = by_node && stage == 3 ? std::vector{0, node} : std::vector{0};
+    for (const int shard : limits.filter.tried(Axis::hsdp_shard, usual)) out.push_back({stage, shard});
+  }
+  return out;
+}
+
+std::vector<Overlaps> overlaps(const Job& job, const Limits& limits, const ShardChoice& shard) {
+  const Framework& stack = job.framework;
+  std::vector<Overlaps> out;
+  for (const int tensor :
+       limits.filter.tried(Axis::tp_comm_overlap, offered(shard.tp > 1 && stack.rules.can_overlap_tp))) {
+    for (const int expert :
+         limits.filter.tried(Axis::ep_comm_overlap, offered(shard.ep > 1 && stack.rules.can_overlap_ep))) {
+      out.push_back({tensor != 0, expert != 0});
+    }
+  }
+  return out;
 }
 
 bool can_overlap_experts(const Layout& layout) {
   return (layout.pp == 1 || layout.vp > 1) && layout.recompute != Recompute::full;
 }
 
-std::vector<Sharding> shardings(const Job& job) {
-  std::vector<Sharding> out;
-  for (int stage = 0; stage <= job.framework.rules.max_zero_stage; ++stage) out.push_back({stage, 0});
-  const int node = job.cluster.node.accelerators;
-  if (job.framework.rules.max_zero_stage >= 3 && node > 1 && node < job.accelerators) out.push_back({3, node});
+std::vector<Recompute> recomputes(const Limits& limits) {
+  std::vector<Recompute> out;
+  for (const int mode : limits.filter.tried(Axis::recompute, {0, 1, 2})) out.push_back(static_cast<Recompute>(mode));
   return out;
 }
 
-std::vector<PipelineSchedule> schedules(const Framework& framework, int pp, int vp) {
-  if (pp == 1) return {PipelineSchedule::one_f_one_b};
-  if (vp > 1) return {PipelineSchedule::interleaved};
-  std::vector<PipelineSchedule> out;
-  for (const PipelineSchedule s :
-       {PipelineSchedule::one_f_one_b, PipelineSchedule::zero_bubble_h1, PipelineSchedule::zero_bubble_h2,
-        PipelineSchedule::zero_bubble_v, PipelineSchedule::dual_pipe}) {
-    if (runs(framework, s)) out.push_back(s);
-  }
-  // GPipe has 1F1B's bubble and more activations: only where it is all that the stack has.
-  if (out.empty()) out.push_back(PipelineSchedule::gpipe);
-  return out;
+Layout plain_layout(const Job& job, const Limits& limits, const ShardChoice& shard, const Overlaps& overlaps) {
+  Layout layout{.tp = shard.tp,
+                .cp = shard.cp,
+                .dp = data_degree(job, limits, shard, 1),
+                .ep = shard.ep,
+                .etp = shard.etp,
+                .micro_batch = shard.micro_batch,
+                .sequence_parallel = shard.tp > 1,
+                .overlap_grad_reduce = job.framework.defaults.overlap_grad_reduce,
+                .overlap_param_gather = job.framework.defaults.overlap_param_gather};
+  limits.filter.apply(layout);
+  layout.tp_comm_overlap = overlaps.tensor;
+  layout.ep_comm_overlap = overlaps.expert;
+  return layout;
+}
+
+StageSplit split_of(const Job& job, const Limits& limits, const Layout& layout) {
+  if (const auto stated = limits.filter.fixed(Axis::stage_split)) return static_cast<StageSplit>(*stated);
+  return usual_stage_split(job.model.layers, job.framework, layout.pp, split_ways(layout) / layout.pp);
 }
 
 }  // namespace meshwright::search

@@ -18,7 +18,11 @@ constexpr std::array table = {
             "      --global-batch 2048 --seq-len 8192 --flags megatron\n"
             "  meshwright plan --model config.json --cluster dgx-b200 --nodes 4 --global-batch 256 --seq-len 4096\n"
             "  meshwright plan --model deepseek-v3 --cluster dgx-h800 --nodes 256 --precision fp8-block \\\n"
-            "      --global-batch 15360 --seq-len 4096"},
+            "      --global-batch 15360 --seq-len 4096\n"
+            "  meshwright plan --model llama-3.1-70b --cluster dgx-h100 --nodes 8 --global-batch 256 \\\n"
+            "      --seq-len 8192 --fix tp=8,recompute=none --exclude cp --max-memory 90%\n"
+            "  meshwright plan --model llama-3.1-8b --cluster dgx-h100 --nodes 4 --global-batch 256 \\\n"
+            "      --seq-len 8192 --objective gpu-time --pareto time,memory"},
     Command{"predict", "Explain the step time and memory of one layout", add_predict,
             "  meshwright predict job.json\n"
             "  meshwright predict job.json --trace timeline.json\n"

@@ -1,6 +1,7 @@
 // meshwright plan: the best layout, why it is the best, and what to paste into the launcher.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "command.hpp"
@@ -10,6 +11,7 @@
 #include "meshwright/search/json.hpp"
 #include "meshwright/search/search.hpp"
 #include "prediction_text.hpp"
+#include "search_options.hpp"
 #include "table.hpp"
 
 namespace meshwright::cli {
@@ -17,20 +19,81 @@ namespace {
 
 struct Options {
   JobOptions job;
-  SearchOptions search;
+  SearchChoices search;
   std::string flags;
   bool json = false;
 };
 
-std::string runners_up(const SearchResult& result) {
+/// What the caller asked for, under the job.
+std::string asked_for(const SearchResult& result) {
+  std::string text;
+  for (const std::string& stated : result.stated) text += (text.empty() ? "" : "; ") + stated;
+  if (result.objective != "time") text += fmt::format("{}least {}", text.empty() ? "" : "; ", result.objective);
+  return text.empty() ? "" : wrap("asked for " + text);
+}
+
+std::string value_text(const Objective& objective, double value) {
+  if (objective.unit == "s") return format(Seconds::base(value));
+  if (objective.unit == "B") return format(Bytes::base(value));
+  return fmt::format("{:.6g}{}{}", value, objective.unit.empty() ? "" : " ", objective.unit);
+}
+
+std::string choice_text(const Layout& layout, bool counts) {
+  const std::string text = describe_layout(layout);
+  return counts ? fmt::format("{}: {}", with_commas(layout.accelerators()), text) : text;
+}
+
+std::string runners_up(const SearchResult& result, const SearchOptions& options) {
   if (result.best.size() < 2) return "";
-  Table table({{"runner-up", Align::left}, {"step"}, {"MFU"}, {"memory"}, {"against the best", Align::left}});
+  // Time and memory have columns of their own.
+  const bool counts = !options.accelerators.empty(), by_value = options.objective.unit.empty() || counts;
+  std::vector<Column> columns = {{counts ? "runner-up (GPUs: layout)" : "runner-up", Align::left}};
+  if (by_value) columns.push_back({options.objective.name});
+  for (const char* head : {"step", "MFU", "memory"}) columns.push_back({head});
+  columns.push_back({"against the best", Align::left});
+  Table table(columns);
   for (std::size_t i = 1; i < result.best.size(); ++i) {
     const Prediction& p = result.best[i].prediction;
-    table.add({fmt::format("{} {}", describe_layout(p.layout), name(p.layout.recompute)), format(p.step_time),
-               format_percent(p.mfu), format(p.memory.reserved), result.best[i].why});
+    std::vector<std::string> cells = {choice_text(p.layout, counts)};
+    if (by_value) cells.push_back(value_text(options.objective, result.best[i].value));
+    for (const std::string& cell :
+         {format(p.step_time), format_percent(p.mfu), format(p.memory.reserved), result.best[i].why}) {
+      cells.push_back(cell);
+    }
+    table.add(cells);
   }
   return table.render() + "\n";
+}
+
+/// The front without points that another one is within 2 % of or below in every objective: --json has them all.
+std::vector<const Ranked*> thinned(const std::vector<Ranked>& front) {
+  std::vector<const Ranked*> kept;
+  const auto near = [](double mine, double other) { return other <= 1.02 * mine; };
+  for (const Ranked& ranked : front) {
+    const bool stands_for = std::any_of(kept.begin(), kept.end(), [&](const Ranked* other) {
+      return std::equal(ranked.values.begin(), ranked.values.end(), other->values.begin(), near);
+    });
+    if (!stands_for) kept.push_back(&ranked);
+  }
+  return kept;
+}
+
+std::string front_text(const SearchResult& result, const SearchOptions& options) {
+  if (result.pareto.empty()) return "";
+  std::vector<Column> columns = {{"nothing beats these in all", Align::left}};
+  for (const Objective& objective : options.pareto) columns.push_back({objective.name});
+  Table table(columns);
+  const std::vector<const Ranked*> shown = thinned(result.pareto);
+  for (const Ranked* ranked : shown) {
+    std::vector<std::string> cells = {choice_text(ranked->prediction.layout, !options.accelerators.empty())};
+    for (std::size_t i = 0; i < options.pareto.size(); ++i) {
+      cells.push_back(value_text(options.pareto[i], ranked->values[i]));
+    }
+    table.add(cells);
+  }
+  const std::size_t left = result.pareto.size() - shown.size();
+  const std::string more = left == 0 ? "" : fmt::format("  and {} within 2 % of one of them; --json lists all\n", left);
+  return table.render() + more + "\n";
 }
 
 std::string refusals(const SearchResult& result) {
@@ -45,42 +108,58 @@ std::string flags_text(const Job& job, const Layout& layout, const std::string& 
   return out + "\n";
 }
 
-void print_people(const Job& job, const SearchResult& result, const std::string& dialect) {
+std::string work_text(const SearchResult& result) {
+  const auto count = [](std::uint64_t n) { return with_commas(static_cast<long long>(n)); };
+  return fmt::format("\n{} layouts timed and {} passed over by lower bounds, of {} considered, in {}\n",
+                     count(result.evaluated), count(result.passed_over), count(result.considered),
+                     format(result.search_time));
+}
+
+void print_people(const Job& whole, const SearchResult& result, const SearchOptions& options,
+                  const std::string& dialect) {
   const Prediction& best = result.best.front().prediction;
-  std::string out = job_text(job) + "\n" + bold("Recommended layout") + "\n" + summary_text(job, best) + "\n";
-  out += waterfall_text(best) + "\n" + runners_up(result);
+  const Job job = with_accelerators(whole, best.layout.accelerators());
+  std::string out = job_text(job) + asked_for(result) + "\n";
+  if (result.interrupted) out += yellow("Interrupted: this is the best so far.") + "\n\n";
+  out += bold("Recommended layout") + "\n" + summary_text(job, best) + "\n";
+  out += waterfall_text(best) + "\n" + runners_up(result, options) + front_text(result, options);
   if (!dialect.empty()) out += flags_text(job, best.layout, dialect);
-  std::vector<std::string> assumptions = result.assumptions;
-  out += notes_text(best.warnings, assumptions);
-  out +=
-      fmt::format("\n{} layouts timed of {} considered, in {}\n", with_commas(static_cast<long long>(result.evaluated)),
-                  with_commas(static_cast<long long>(result.considered)), format(result.search_time));
+  out += notes_text(best.warnings, result.assumptions) + work_text(result);
   fmt::print("{}", out);
 }
 
 /// Why nothing fits: memory, or else the rule that refuses most.
 std::string no_layout(const Job& job, const SearchResult& result) {
-  for (const auto& [rule, count] : result.refused) {
-    if (rule == "device memory") return "no layout fits into device memory; more devices or shorter sequences may";
+  if (result.interrupted) return "interrupted before any layout was found";
+  const auto refuses = [&](std::string_view what) {
+    return std::any_of(result.refused.begin(), result.refused.end(), [&](const auto& r) { return r.first == what; });
+  };
+  if (refuses("memory limit")) return "no layout fits into the memory that --max-memory leaves";
+  if (refuses("device memory")) {
+    return "no layout fits into device memory; more devices or shorter sequences may";
   }
   const std::string rule = result.refused.empty() ? "" : result.refused.front().first;
-  return fmt::format("no layout divides {} over {} accelerators with global batch {}{}", job.model.name,
-                     job.accelerators, job.global_batch,
+  std::string asked;
+  for (const std::string& stated : result.stated) asked += (asked.empty() ? " with " : ", ") + stated;
+  return fmt::format("no layout divides {} over {} accelerators with global batch {}{}{}", job.model.name,
+                     job.accelerators, job.global_batch, asked,
                      rule.empty() ? "" : fmt::format("; most are refused by: {}", rule));
 }
 
 void run(const Options& options, const Globals& globals) {
   const Job job = make_job(options.job, load_catalog(globals.hardware));
   if (!options.flags.empty()) launcher_flags(job, Layout{}, options.flags);  // a bad dialect is refused before the work
-  const SearchResult result = search::search(job, options.search);
+  const SearchOptions wanted = search_options(options.search, job);
+  const SearchResult result = search_with_progress(job, wanted);
   if (options.json) {
     auto document = nlohmann::ordered_json::parse(to_json(result));
     if (!options.flags.empty() && !result.best.empty()) {
-      document["flags"] = launcher_flags(job, result.best.front().prediction.layout, options.flags);
+      const Layout& best = result.best.front().prediction.layout;
+      document["flags"] = launcher_flags(with_accelerators(job, best.accelerators()), best, options.flags);
     }
     print_json(document);
   } else if (!result.best.empty()) {
-    print_people(job, result, options.flags);
+    print_people(job, result, wanted, options.flags);
   }
   if (result.best.empty()) {
     if (!options.json) fmt::print("{}\n{}", job_text(job), refusals(result));
@@ -93,14 +172,7 @@ void run(const Options& options, const Globals& globals) {
 void add_plan(CLI::App& command, const Globals& globals) {
   auto options = std::make_shared<Options>();
   add_job_options(command, options->job);
-  command.add_option("--top", options->search.top, "Layouts to show")
-      ->check(whole_number(1, 1000))
-      ->capture_default_str();
-  command.add_option("--max-micro-batch", options->search.max_micro_batch, "Largest micro-batch tried")
-      ->check(whole_number(1, 1024))
-      ->capture_default_str();
-  command.add_option("--threads", options->search.threads, "Threads; all cores by default")
-      ->check(whole_number(1, 1024));
+  add_search_options(command, options->search);
   command.add_option("--flags", options->flags, "Print launcher flags: megatron, torchtitan, ...")
       ->type_name("DIALECT")
       ->check(some_text());

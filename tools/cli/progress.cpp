@@ -19,8 +19,10 @@ Progress::~Progress() {
   if (shown_) fmt::print(stderr, "\r\033[K");
 }
 
-void Progress::advance(std::size_t by) {
-  done_ += by;
+void Progress::advance(std::size_t by) { show(done_ + by, total_); }
+
+void Progress::show(std::size_t done, std::size_t total) {
+  done_ = done, total_ = total;
   if (!terminal_) return;
   const auto now = std::chrono::steady_clock::now();
   if (now - start_ < 1s || now - last_ < 200ms) return;

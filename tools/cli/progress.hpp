@@ -9,11 +9,13 @@ namespace meshwright::cli {
 class Progress {
  public:
   /// `what` is shown before the count: "validating 1,200/3,598".
-  Progress(std::string what, std::size_t total);
+  explicit Progress(std::string what, std::size_t total = 0);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
   void advance(std::size_t by = 1);
+  /// The same for work that counts itself.
+  void show(std::size_t done, std::size_t total);
 
  private:
   std::string what_;

@@ -6,8 +6,10 @@
 
 namespace meshwright::search {
 
-/// {"best", "layouts" (best first, each a prediction with "why"), "evaluated", "considered", "refused" {rule: count},
-/// "search_time_s", "assumptions"}. "best" is null where nothing fits.
+/// {"best", "layouts" (best first, each a prediction with "value" of the objective, "why" and "against_best" {term_s}),
+/// "objective", "stated", "considered", "evaluated", "passed_over", "refused" {rule: count}, "interrupted",
+/// "search_time_s", "assumptions"}, and "pareto" (each with "values" {objective}) where it was asked for. "best" is
+/// null where nothing fits.
 std::string to_json(const SearchResult& result);
 
 }  // namespace meshwright::search

@@ -1,0 +1,48 @@
+#pragma once
+// What "best" means: a number of each layout that can run, smaller is better. A new objective is one row or one
+// function; money and goodput come from callers that know prices and failures.
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "meshwright/parallel/job.hpp"
+#include "meshwright/parallel/step.hpp"
+
+namespace meshwright::search {
+
+/// A layout that can run, as an objective sees it.
+struct Outcome {
+  const Job& job;
+  const Layout& layout;
+  const Step& step;
+  const Memory& memory;
+  Seconds time{};  ///< total(step.time)
+};
+
+struct Objective {
+  std::string name;     ///< "time"
+  std::string title{};  ///< "step time"
+  std::string unit{};   ///< "s", "B", ...: of the value, in base units
+  /// Finite for every layout, and the same for the same layout: called from several threads unless SearchOptions says
+  /// one.
+  std::function<double(const Outcome&)> value;
+  /// A value that no layout goes below which takes at least this long on `job`. Empty: nothing is known, and no layout
+  /// is passed over.
+  std::function<double(const Job&, Seconds)> least{};
+  /// The objective weighs accelerators: fewer than the job has may be better (SearchOptions::accelerators).
+  bool over_counts = false;
+};
+
+/// time, memory, gpus, gpu-time.
+std::span<const Objective> objectives();
+/// By name; Error(where, ...) with the nearest spelling.
+const Objective& objective(std::string_view name, const std::string& where);
+
+/// A condition on layouts that can run, counted under its name where it fails: "step time <= 10 s".
+struct Constraint {
+  std::string name;
+  std::function<bool(const Outcome&)> holds;
+};
+
+}  // namespace meshwright::search

@@ -1,0 +1,186 @@
+#include "meshwright/search/axes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <type_traits>
+
+#include "meshwright/core/error.hpp"
+
+namespace meshwright::search {
+namespace {
+
+constexpr int largest_degree = 1 << 24;
+constexpr std::array<std::string_view, 2> switch_names = {"false", "true"};
+
+template <auto Member>
+int get(const Layout& layout) {
+  return static_cast<int>(layout.*Member);
+}
+template <auto Member>
+void set(Layout& layout, int value) {
+  layout.*Member = static_cast<std::remove_reference_t<decltype(layout.*Member)>>(value);
+}
+template <auto Member>
+constexpr AxisRow degree(Axis axis, std::string_view name) {
+  return {axis, name, get<Member>, set<Member>, {}, 1, largest_degree, 1};
+}
+template <auto Member>
+constexpr AxisRow choice(Axis axis, std::string_view name, std::span<const std::string_view> words,
+                         std::optional<int> off = std::nullopt) {
+  return {axis, name, get<Member>, set<Member>, words, 0, static_cast<int>(words.size()) - 1, off};
+}
+template <auto Member>
+constexpr AxisRow on_or_off(Axis axis, std::string_view name) {
+  return choice<Member>(axis, name, switch_names, 0);
+}
+
+constexpr std::array<AxisRow, axis_count> rows = {
+    degree<&Layout::tp>(Axis::tp, "tp"),
+    degree<&Layout::cp>(Axis::cp, "cp"),
+    degree<&Layout::pp>(Axis::pp, "pp"),
+    degree<&Layout::vp>(Axis::vp, "vp"),
+    degree<&Layout::dp>(Axis::dp, "dp"),
+    degree<&Layout::ep>(Axis::ep, "ep"),
+    degree<&Layout::etp>(Axis::etp, "etp"),
+    degree<&Layout::micro_batch>(Axis::micro_batch, "micro_batch"),
+    AxisRow{Axis::zero_stage, "zero_stage", get<&Layout::zero_stage>, set<&Layout::zero_stage>, {}, 0, 3, 0},
+    AxisRow{
+        Axis::hsdp_shard, "hsdp_shard", get<&Layout::hsdp_shard>, set<&Layout::hsdp_shard>, {}, 0, largest_degree, 0},
+    choice<&Layout::recompute>(Axis::recompute, "recompute", recompute_names, 0),
+    choice<&Layout::schedule>(Axis::schedule, "schedule", schedule_names),
+    choice<&Layout::stage_split>(Axis::stage_split, "stage_split", stage_split_names),
+    on_or_off<&Layout::sequence_parallel>(Axis::sequence_parallel, "sequence_parallel"),
+    on_or_off<&Layout::overlap_grad_reduce>(Axis::overlap_grad_reduce, "overlap_grad_reduce"),
+    on_or_off<&Layout::overlap_param_gather>(Axis::overlap_param_gather, "overlap_param_gather"),
+    on_or_off<&Layout::tp_comm_overlap>(Axis::tp_comm_overlap, "tp_comm_overlap"),
+    on_or_off<&Layout::ep_comm_overlap>(Axis::ep_comm_overlap, "ep_comm_overlap"),
+    on_or_off<&Layout::overlap_p2p>(Axis::overlap_p2p, "overlap_p2p"),
+    on_or_off<&Layout::offload_optimizer>(Axis::offload_optimizer, "offload_optimizer")};
+
+std::string_view trimmed(std::string_view text) {
+  const auto first = text.find_first_not_of(' ');
+  if (first == std::string_view::npos) return "";
+  return text.substr(first, text.find_last_not_of(' ') - first + 1);
+}
+
+const AxisRow& row_named(std::string_view text, const std::string& where) {
+  std::vector<std::string> names;
+  for (const AxisRow& row : rows) {
+    if (row.name == text) return row;
+    names.emplace_back(row.name);
+  }
+  throw Error(where, fmt::format("unknown axis '{}'{}", text, suggestion(text, names)));
+}
+
+int value_of(const AxisRow& row, std::string_view text, const std::string& where) {
+  const auto word = std::find(row.words.begin(), row.words.end(), text);
+  if (word != row.words.end()) return static_cast<int>(word - row.words.begin());
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool whole = error == std::errc{} && end == text.data() + text.size();
+  if (row.words.empty() && whole && value >= row.least && value <= row.most) return value;
+  if (!row.words.empty()) {
+    const std::vector<std::string> words(row.words.begin(), row.words.end());
+    throw Error(where, fmt::format("{}: unknown value '{}'{}", row.name, text, suggestion(text, words)));
+  }
+  throw Error(
+      where, fmt::format("{}: found '{}', expected a whole number from {} to {}", row.name, text, row.least, row.most));
+}
+
+/// Calls visit(axis row, value text or "") for each part of "tp=8, cp".
+template <class Visit>
+void each_part(std::string_view text, const std::string& where, Visit visit) {
+  while (true) {
+    const auto comma = text.find(',');
+    const std::string_view part = trimmed(text.substr(0, comma));
+    const auto equals = part.find('=');
+    const std::string_view name = trimmed(part.substr(0, equals));
+    if (name.empty()) throw Error(where, fmt::format("found '{}', expected AXIS=VALUE, as in tp=8", part));
+    visit(row_named(name, where), equals == std::string_view::npos ? "" : trimmed(part.substr(equals + 1)));
+    if (comma == std::string_view::npos) return;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+}  // namespace
+
+std::span<const AxisRow> axis_rows() { return rows; }
+const AxisRow& row_of(Axis axis) { return rows[static_cast<std::size_t>(axis)]; }
+
+std::string spelled(Axis axis, int value) {
+  const AxisRow& row = row_of(axis);
+  return row.words.empty() ? std::to_string(value) : std::string(row.words[static_cast<std::size_t>(value)]);
+}
+
+void Filter::fix(Axis axis, int value, const std::string& where) {
+  auto& fixed = fixed_[static_cast<std::size_t>(axis)];
+  if (fixed && *fixed != value) {
+    throw Error(where, fmt::format("{} cannot be both {} and {}", row_of(axis).name, spelled(axis, *fixed),
+                                   spelled(axis, value)));
+  }
+  if (!admits(axis, value)) {
+    throw Error(where, fmt::format("{} = {} is excluded", row_of(axis).name, spelled(axis, value)));
+  }
+  fixed = value;
+}
+
+void Filter::exclude(Axis axis, int value, const std::string& where) {
+  if (fixed(axis) == value) {
+    throw Error(where, fmt::format("{} is fixed to {}", row_of(axis).name, spelled(axis, value)));
+  }
+  auto& excluded = excluded_[static_cast<std::size_t>(axis)];
+  if (std::find(excluded.begin(), excluded.end(), value) == excluded.end()) excluded.push_back(value);
+}
+
+std::vector<int> Filter::tried(Axis axis, std::vector<int> usual) const {
+  if (const auto value = fixed(axis)) return {*value};
+  std::erase_if(usual, [&](int value) { return !admits(axis, value); });
+  return usual;
+}
+
+bool Filter::admits(Axis axis, int value) const {
+  const auto at = static_cast<std::size_t>(axis);
+  if (fixed_[at]) return *fixed_[at] == value;
+  return std::find(excluded_[at].begin(), excluded_[at].end(), value) == excluded_[at].end();
+}
+
+bool Filter::admits(const Layout& layout) const {
+  return std::all_of(rows.begin(), rows.end(), [&](const AxisRow& row) { return admits(row.axis, row.get(layout)); });
+}
+
+void Filter::apply(Layout& layout) const {
+  for (const AxisRow& row : rows) {
+    if (const auto value = fixed(row.axis); value && row.axis > Axis::micro_batch) row.set(layout, *value);
+  }
+}
+
+std::vector<std::string> Filter::stated() const {
+  std::vector<std::string> out;
+  for (const AxisRow& row : rows) {
+    if (const auto value = fixed(row.axis)) out.push_back(fmt::format("{} = {}", row.name, spelled(row.axis, *value)));
+    for (const int value : excluded_[static_cast<std::size_t>(row.axis)]) {
+      out.push_back(fmt::format("not {} = {}", row.name, spelled(row.axis, value)));
+    }
+  }
+  return out;
+}
+
+void fix(Filter& filter, std::string_view text, const std::string& where) {
+  each_part(text, where, [&](const AxisRow& row, std::string_view value) {
+    if (value.empty()) throw Error(where, fmt::format("found '{0}', expected {0}=VALUE", row.name));
+    filter.fix(row.axis, value_of(row, value, where), where);
+  });
+}
+
+void exclude(Filter& filter, std::string_view text, const std::string& where) {
+  each_part(text, where, [&](const AxisRow& row, std::string_view value) {
+    if (!value.empty()) return filter.exclude(row.axis, value_of(row, value, where), where);
+    if (row.off) return filter.fix(row.axis, *row.off, where);
+    throw Error(where,
+                fmt::format("found '{0}', expected one value to leave out, as in {0}={1}", row.name, row.words.back()));
+  });
+}
+
+}  // namespace meshwright::search

@@ -1,0 +1,45 @@
+#include "search/bound.hpp"
+
+#include <algorithm>
+
+namespace meshwright::search {
+namespace {
+
+/// The bound and the step add the same numbers in another order.
+constexpr double rounding = 1 - 1e-9;
+
+}  // namespace
+
+LeastPass least_pass(const ShardCosts& costs, const std::vector<LayerClass>& classes, int mtp_layers) {
+  LeastPass least{};
+  Seconds host;
+  const auto add = [&](double count, const BlockCost& block, bool recomputes) {
+    for (std::size_t mode = 0; mode < least.size(); ++mode) {
+      least[mode] += count * (block.forward.total() + block.backward.total());
+      if (recomputes) least[mode] += count * block.recompute[mode].total();
+    }
+    host += count * block.host;
+  };
+  for (std::size_t i = 0; i < classes.size(); ++i) add(classes[i].layers, costs.blocks[i], true);
+  add(1, costs.embedding, false);
+  add(1 + mtp_layers, costs.head, false);
+  add(mtp_layers, costs.mtp, true);
+  for (Seconds& time : least) time = std::max(time, host);
+  return least;
+}
+
+Seconds least_step(Seconds pass, const Layout& layout, int global_batch) {
+  const double m = micro_batches(global_batch, layout);
+  double passes = m / layout.pp;
+  const PipelineSchedule schedule = effective_schedule(layout);
+  if (schedule <= PipelineSchedule::interleaved) passes += (1 - 1.0 / layout.pp) / layout.vp;
+  return rounding * passes * pass;
+}
+
+Seconds least_step_of_shard(Seconds pass, const Layout& layout, int global_batch, int accelerators) {
+  const double passes = static_cast<double>(global_batch) * layout.tp * layout.cp /
+                        (static_cast<double>(accelerators) * layout.micro_batch);
+  return rounding * passes * pass;
+}
+
+}  // namespace meshwright::search

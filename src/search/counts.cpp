@@ -1,0 +1,35 @@
+#include "meshwright/search/counts.hpp"
+
+#include <fmt/format.h>
+
+#include <set>
+
+#include "meshwright/core/error.hpp"
+
+namespace meshwright::search {
+
+std::vector<int> accelerator_counts(const Job& job) {
+  const Node& node = job.cluster.node;
+  std::set<int> counts = {job.accelerators};
+  const auto add_multiples = [&](long long unit) {
+    for (const long long odd : {1, 3, 5, 7}) {
+      for (long long count = odd * unit; unit > 0 && count <= job.accelerators; count *= 2) {
+        counts.insert(static_cast<int>(count));
+      }
+    }
+  };
+  add_multiples(node.accelerators);
+  add_multiples(node.scale_up_domain);
+  for (int count = 1; count < node.accelerators && count <= job.accelerators; count *= 2) counts.insert(count);
+  return {counts.begin(), counts.end()};
+}
+
+Job with_accelerators(Job job, int accelerators) {
+  if (accelerators < 1 || accelerators > job.cluster.accelerators()) {
+    throw Error("accelerators", fmt::format("found {}, expected 1 to {}", accelerators, job.cluster.accelerators()));
+  }
+  job.accelerators = accelerators;
+  return job;
+}
+
+}  // namespace meshwright::search

@@ -1,0 +1,53 @@
+#include "meshwright/search/objective.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "meshwright/core/error.hpp"
+
+namespace meshwright::search {
+namespace {
+
+double accelerator_seconds(const Job& job, Seconds time) { return job.accelerators * time.value(); }
+
+const std::array<Objective, 4>& table() {
+  static const std::array<Objective, 4> rows = {
+      Objective{.name = "time",
+                .title = "step time",
+                .unit = "s",
+                .value = [](const Outcome& o) { return o.time.value(); },
+                .least = [](const Job&, Seconds time) { return time.value(); }},
+      Objective{.name = "memory",
+                .title = "device memory",
+                .unit = "B",
+                .value = [](const Outcome& o) { return o.memory.reserved.value(); }},
+      Objective{.name = "gpus",
+                .title = "accelerators",
+                .unit = "",
+                .value = [](const Outcome& o) { return static_cast<double>(o.job.accelerators); },
+                .least = [](const Job& job, Seconds) { return static_cast<double>(job.accelerators); },
+                .over_counts = true},
+      Objective{.name = "gpu-time",
+                .title = "accelerator time of a step",
+                .unit = "s",
+                .value = [](const Outcome& o) { return accelerator_seconds(o.job, o.time); },
+                .least = accelerator_seconds,
+                .over_counts = true}};
+  return rows;
+}
+
+}  // namespace
+
+std::span<const Objective> objectives() { return table(); }
+
+const Objective& objective(std::string_view name, const std::string& where) {
+  std::vector<std::string> names;
+  for (const Objective& row : table()) {
+    if (row.name == name) return row;
+    names.push_back(row.name);
+  }
+  throw Error(where, fmt::format("unknown objective '{}'{}", name, suggestion(name, names)));
+}
+
+}  // namespace meshwright::search

@@ -1,0 +1,227 @@
+#include "search/worker.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "meshwright/parallel/step.hpp"
+
+namespace meshwright::search {
+
+void Counts::add(const Counts& other) {
+  considered += other.considered, evaluated += other.evaluated, passed_over += other.passed_over;
+  no_memory += other.no_memory, over_limit += other.over_limit, no_overlap += other.no_overlap;
+  for (std::size_t i = 0; i < by_rule.size(); ++i) by_rule[i] += other.by_rule[i];
+  by_constraint.resize(std::max(by_constraint.size(), other.by_constraint.size()));
+  for (std::size_t i = 0; i < other.by_constraint.size(); ++i) by_constraint[i] += other.by_constraint[i];
+}
+
+Worker::Worker(const Job& job, const SearchOptions& options)
+    : best(options.top, options.variants),
+      job_(job),
+      options_(options),
+      classes_(layer_classes(job.model)),
+      memory_constants_(memory_constants(job)),
+      shardings_(shardings(job, options.space)),
+      recomputes_(recomputes(options.space)),
+      bounded_(options.objective.least && options.pareto.empty()),
+      tables_(job),
+      found_(options.top, options.variants) {
+  counts.by_constraint.resize(options.constraints.size());
+}
+
+const std::vector<Worker::Shape>& Worker::shapes(const ShardChoice& shard) {
+  const auto [entry, missing] = shapes_.try_emplace({shard.tp, shard.cp});
+  if (!missing) return entry->second;
+  const Limits& limits = options_.space;
+  Layout layout;
+  for (layout.pp = 0; const int pp : pipeline_degrees(job_, limits, shard)) {
+    layout.pp = pp;
+    for (const int vp : virtual_stages(job_, limits, pp)) {
+      layout.vp = vp;
+      for (const PipelineSchedule schedule : schedules(job_.framework, limits, pp, vp)) {
+        layout.schedule = schedule;
+        const StageSplit split = split_of(job_, limits, layout);
+        if (!limits.filter.admits(Axis::stage_split, static_cast<int>(split))) continue;
+        entry->second.push_back({pp, vp, data_degree(job_, limits, shard, pp), schedule, split});
+      }
+    }
+  }
+  return entry->second;
+}
+
+void Worker::take(const Shape& shape) {
+  layout_.pp = shape.pp, layout_.vp = shape.vp, layout_.dp = shape.dp;
+  layout_.schedule = shape.schedule, layout_.stage_split = shape.split;
+}
+
+/// Of the layout's entry; its other pipelines of the same schedule have it too.
+LeastPass Worker::passes() { return least_pass(*tables_.entries(layout_).shard, classes_, job_.model.mtp_layers); }
+
+/// The least of all schedules and overlaps: what runs beside compute is never slower than what runs after it.
+Seconds Worker::fastest_pass(const ShardChoice& shard, const Overlaps& all) {
+  Seconds fastest = Seconds::base(std::numeric_limits<double>::infinity());
+  PassOfSchedule known{};
+  layout_ = plain_layout(job_, options_.space, shard, all);
+  for (const Shape& shape : shapes(shard)) {
+    take(shape);
+    auto& pass = known[static_cast<std::size_t>(shape.schedule)];
+    if (pass) continue;
+    pass = passes();
+    for (const Recompute mode : recomputes_) fastest = std::min(fastest, (*pass)[static_cast<std::size_t>(mode)]);
+  }
+  return fastest;
+}
+
+double Worker::value_at_least(Seconds time) const { return options_.objective.least(job_, time); }
+
+bool Worker::worse(Seconds least_time) const {
+  return rounded(value_at_least(least_time)) > std::min(threshold_, found_.threshold());
+}
+
+std::optional<double> Worker::least(const ShardChoice& shard) {
+  std::array<std::uint64_t, rule_count> refused{};
+  Overlaps all;
+  const std::vector<Overlaps> variants = overlaps(job_, options_.space, shard);
+  for (const Overlaps& variant : variants) {
+    all = {all.tensor || variant.tensor, all.expert || variant.expert};
+  }
+  for (const Overlaps& variant : variants) {
+    layout_ = plain_layout(job_, options_.space, shard, variant);
+    for (const Shape& shape : shapes(shard)) {
+      take(shape);
+      for (const Sharding& sharding : shardings_) {
+        layout_.zero_stage = sharding.zero_stage, layout_.hsdp_shard = sharding.hsdp_shard;
+        const Rule rule = refused_by(job_, layout_);
+        refused[static_cast<std::size_t>(rule)] += recomputes_.size();
+        if (rule != Rule::none) continue;
+        if (!bounded_) return 0;
+        const Seconds fastest = fastest_pass(shard, all);
+        return value_at_least(least_step_of_shard(fastest, layout_, job_.global_batch, job_.accelerators));
+      }
+    }
+  }
+  for (std::size_t rule = 0; rule < rule_count; ++rule) {
+    counts.by_rule[rule] += refused[rule];
+    counts.considered += refused[rule];
+  }
+  return std::nullopt;
+}
+
+void Worker::pass_over(const ShardChoice& shard) {
+  const std::uint64_t layouts =
+      overlaps(job_, options_.space, shard).size() * shapes(shard).size() * shardings_.size() * recomputes_.size();
+  counts.considered += layouts;
+  counts.passed_over += layouts;
+}
+
+void Worker::visit(const ShardChoice& shard, double threshold) {
+  threshold_ = threshold;
+  has_layers_ = false;
+  found_.clear();
+  for (const Overlaps& variant : overlaps(job_, options_.space, shard)) {
+    layout_ = plain_layout(job_, options_.space, shard, variant);
+    known_ = {};
+    for (const Shape& shape : shapes(shard)) {
+      take(shape);
+      visit_shape();
+    }
+  }
+  best.merge(found_);
+}
+
+void Worker::keep_recomputes() {
+  if (!bounded_) {
+    kept_ = recomputes_;
+    return;
+  }
+  auto& known = known_[static_cast<std::size_t>(layout_.schedule)];
+  if (!known) known = passes();
+  kept_.clear();
+  for (const Recompute mode : recomputes_) {
+    const Seconds pass = (*known)[static_cast<std::size_t>(mode)];
+    if (!worse(least_step(pass, layout_, job_.global_batch))) kept_.push_back(mode);
+  }
+}
+
+void Worker::visit_shape() {
+  keep_recomputes();
+  counts.considered += shardings_.size() * recomputes_.size();
+  counts.passed_over += shardings_.size() * (recomputes_.size() - kept_.size());
+  if (kept_.empty()) return;
+  for (const Sharding& sharding : shardings_) {
+    layout_.zero_stage = sharding.zero_stage, layout_.hsdp_shard = sharding.hsdp_shard;
+    // No rule depends on recompute.
+    if (const Rule rule = refused_by(job_, layout_); rule != Rule::none) {
+      counts.by_rule[static_cast<std::size_t>(rule)] += kept_.size();
+    } else {
+      visit_recomputes();
+    }
+  }
+}
+
+void Worker::visit_recomputes() {
+  const Entries entries = tables_.entries(layout_);
+  for (const Recompute recompute : kept_) {
+    layout_.recompute = recompute;
+    if (layout_.ep_comm_overlap && !can_overlap_experts(layout_)) {
+      ++counts.no_overlap;
+    } else {
+      evaluate(entries);
+    }
+  }
+}
+
+/// The time first where a bound tells that it is too long: most layouts are slower than the best ones.
+void Worker::evaluate(const Entries& entries) {
+  Step step;
+  Seconds time;
+  const auto run = [&] {
+    step = step_time(tables_.constants(), entries, layout_);
+    time = total(step.time);
+  };
+  if (bounded_) {
+    run();
+    if (worse(time)) {
+      ++counts.evaluated;
+      return;
+    }
+  }
+  if (!has_layers_) {
+    layers_ = layer_memory(job_, layout_);
+    has_layers_ = true;
+  }
+  const Memory need = memory(memory_constants_, layers_, *entries.stages, layout_);
+  if (!memory_suffices(need)) return;
+  if (!bounded_) run();
+  offer(step, time, need);
+}
+
+bool Worker::memory_suffices(const Memory& need) {
+  if (fit(memory_constants_, need) == Fit::does_not_fit) {
+    ++counts.no_memory;
+    return false;
+  }
+  if (options_.max_memory > Bytes{} && need.reserved > options_.max_memory) {
+    ++counts.over_limit;
+    return false;
+  }
+  return true;
+}
+
+void Worker::offer(const Step& step, Seconds time, const Memory& need) {
+  const Outcome outcome{job_, layout_, step, need, time};
+  for (std::size_t i = 0; i < options_.constraints.size(); ++i) {
+    if (options_.constraints[i].holds(outcome)) continue;
+    ++counts.by_constraint[i];
+    return;
+  }
+  ++counts.evaluated;
+  const Candidate found = candidate(options_.objective.value(outcome), time, need.reserved, layout_);
+  found_.offer(found);
+  if (options_.pareto.empty()) return;
+  std::vector<double> values;
+  for (const Objective& objective : options_.pareto) values.push_back(objective.value(outcome));
+  front.offer(values, found);
+}
+
+}  // namespace meshwright::search

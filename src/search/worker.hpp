@@ -1,0 +1,88 @@
+#pragma once
+// One thread's share of a search: its own tables, its own counts, its own best.
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "meshwright/parallel/constraints.hpp"
+#include "meshwright/parallel/memory.hpp"
+#include "meshwright/search/search.hpp"
+#include "search/bound.hpp"
+#include "search/collector.hpp"
+
+namespace meshwright::search {
+
+/// What became of layouts.
+struct Counts {
+  std::uint64_t considered = 0, evaluated = 0, passed_over = 0;
+  std::uint64_t no_memory = 0, over_limit = 0, no_overlap = 0;
+  std::array<std::uint64_t, rule_count> by_rule{};
+  std::vector<std::uint64_t> by_constraint;  // as SearchOptions lists them
+  void add(const Counts& other);
+};
+
+class Worker {
+ public:
+  /// Both outlive the worker.
+  Worker(const Job& job, const SearchOptions& options);
+
+  /// A value of the objective that no layout of the shard choice goes below; nothing where rules refuse all of them,
+  /// which are then counted.
+  std::optional<double> least(const ShardChoice& shard);
+  /// Counts all layouts of the shard choice as passed over.
+  void pass_over(const ShardChoice& shard);
+  /// Offers every layout of the shard choice that may have a smaller value than `threshold`.
+  void visit(const ShardChoice& shard, double threshold);
+
+  Tables& tables() { return tables_; }
+
+  Counts counts;
+  Collector best;
+  Front front;
+
+ private:
+  /// What a pipeline leaves open to the layouts of a (tp, cp).
+  struct Shape {
+    int pp, vp, dp;
+    PipelineSchedule schedule;
+    StageSplit split;
+  };
+  /// A schedule may put communication beside compute, so each has its own.
+  using PassOfSchedule = std::array<std::optional<LeastPass>, schedule_names.size()>;
+  const std::vector<Shape>& shapes(const ShardChoice& shard);
+  void take(const Shape& shape);
+  LeastPass passes();
+  Seconds fastest_pass(const ShardChoice& shard, const Overlaps& all);
+  double value_at_least(Seconds time) const;
+  bool worse(Seconds least_time) const;
+  void keep_recomputes();
+  void visit_shape();
+  void visit_recomputes();
+  void evaluate(const Entries& entries);
+  void offer(const Step& step, Seconds time, const Memory& need);
+  bool memory_suffices(const Memory& need);
+
+  const Job& job_;
+  const SearchOptions& options_;
+  const std::vector<LayerClass> classes_;
+  const MemoryConstants memory_constants_;
+  const std::vector<Sharding> shardings_;
+  const std::vector<Recompute> recomputes_;
+  const bool bounded_;  // the objective has a bound, and no front wants the rest
+  Tables tables_;
+  std::map<std::pair<int, int>, std::vector<Shape>> shapes_;
+
+  // the shard choice that is being visited
+  Layout layout_;
+  LayerMemory layers_;
+  bool has_layers_ = false;
+  PassOfSchedule known_{};
+  std::vector<Recompute> kept_;  // recomputes of the shape that may be good enough
+  double threshold_ = 0;
+  Collector found_;
+};
+
+}  // namespace meshwright::search

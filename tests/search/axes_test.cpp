@@ -1,0 +1,71 @@
+#include "meshwright/search/axes.hpp"
+
+#include <gtest/gtest.h>
+
+#include "meshwright/core/error.hpp"
+
+namespace meshwright::search {
+namespace {
+
+std::string refusal(void (*read)(Filter&, std::string_view, const std::string&), std::vector<std::string> texts) {
+  Filter filter;
+  try {
+    for (const std::string& text : texts) read(filter, text, "--fix");
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "";
+}
+
+TEST(Axes, RowsGiveBackWhatTheySet) {
+  for (std::size_t i = 0; i < axis_count; ++i) {
+    const AxisRow& row = axis_rows()[i];
+    EXPECT_EQ(static_cast<std::size_t>(row.axis), i) << row.name;
+    Layout layout;
+    row.set(layout, row.words.empty() ? 3 : row.most);
+    EXPECT_EQ(row.get(layout), row.words.empty() ? 3 : row.most) << row.name;
+    // Every row is a key of a layout file.
+    EXPECT_NO_THROW(read_layout(Reader::text("{\"" + std::string(row.name) + "\": " +
+                                                 (row.words.empty()              ? "3"
+                                                  : row.words.front() == "false" ? "true"
+                                                                                 : "\"" + spelled(row.axis, 0) + "\"") +
+                                                 "}",
+                                             "test")));
+  }
+}
+
+TEST(Axes, WhatIsStatedIsReadAndSaid) {
+  Filter filter;
+  fix(filter, "tp=8, pp=4", "--fix");
+  fix(filter, "recompute=full", "--fix");
+  exclude(filter, "cp", "--exclude");
+  exclude(filter, "zero_stage=3,zero_stage=2", "--exclude");
+  EXPECT_EQ(filter.stated(), (std::vector<std::string>{"tp = 8", "cp = 1", "pp = 4", "not zero_stage = 3",
+                                                       "not zero_stage = 2", "recompute = full"}));
+  EXPECT_TRUE(filter.admits(Layout{.tp = 8, .pp = 4, .recompute = Recompute::full}));
+  EXPECT_FALSE(filter.admits(Layout{.tp = 8, .pp = 4, .zero_stage = 2, .recompute = Recompute::full}));
+  EXPECT_FALSE(filter.admits(Layout{.tp = 8, .cp = 2, .pp = 4, .recompute = Recompute::full}));
+  EXPECT_EQ(filter.tried(Axis::zero_stage, {0, 1, 2, 3}), (std::vector{0, 1}));
+  EXPECT_EQ(filter.tried(Axis::tp, {1, 2}), std::vector{8});
+}
+
+TEST(Axes, BadTextsNameWhatIsExpected) {
+  EXPECT_EQ(refusal(fix, {"tpp=8"}), "--fix: unknown axis 'tpp' (did you mean 'tp'?)");
+  EXPECT_EQ(refusal(fix, {"tp=eight"}), "--fix: tp: found 'eight', expected a whole number from 1 to 16777216");
+  EXPECT_EQ(refusal(fix, {"tp=0"}), "--fix: tp: found '0', expected a whole number from 1 to 16777216");
+  EXPECT_EQ(refusal(fix, {"tp"}), "--fix: found 'tp', expected tp=VALUE");
+  EXPECT_EQ(refusal(fix, {""}), "--fix: found '', expected AXIS=VALUE, as in tp=8");
+  EXPECT_EQ(refusal(fix, {"recompute=ful"}), "--fix: recompute: unknown value 'ful' (did you mean 'full'?)");
+  EXPECT_EQ(refusal(fix, {"tp=8", "tp=4"}), "--fix: tp cannot be both 8 and 4");
+  EXPECT_EQ(refusal(exclude, {"schedule"}),
+            "--fix: found 'schedule', expected one value to leave out, as in schedule=dualpipe");
+  Filter filter;
+  fix(filter, "tp=8", "--fix");
+  EXPECT_THROW(exclude(filter, "tp", "--exclude"), Error);
+  EXPECT_THROW(exclude(filter, "tp=8", "--exclude"), Error);
+  exclude(filter, "pp=4", "--exclude");
+  EXPECT_THROW(fix(filter, "pp=4", "--fix"), Error);
+}
+
+}  // namespace
+}  // namespace meshwright::search

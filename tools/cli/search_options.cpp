@@ -1,0 +1,94 @@
+#include "search_options.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "interrupt.hpp"
+#include "meshwright/core/units.hpp"
+#include "meshwright/search/counts.hpp"
+#include "progress.hpp"
+
+namespace meshwright::cli {
+namespace {
+
+/// "64GB", or "90%" of the device.
+Bytes memory_limit(const std::string& text, const Job& job) {
+  const char* flag = "--max-memory";
+  if (!text.ends_with('%')) return parse_quantity<Bytes::dimension>(text, flag);
+  double percent = 0;
+  const char* end = text.data() + text.size() - 1;
+  const auto [stop, error] = std::from_chars(text.data(), end, percent);
+  if (error != std::errc{} || stop != end || !(percent > 0 && percent <= 100)) {
+    throw Error(flag, fmt::format("found '{}', expected a share of the device's memory up to 100%, as in 90%", text));
+  }
+  return job.cluster.accelerator.memory_capacity * (percent / 100);
+}
+
+std::vector<Objective> listed_objectives(const std::string& text, const std::string& flag) {
+  std::vector<Objective> out;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    out.push_back(objective(text.substr(begin, end - begin), flag));
+    begin = end + 1;
+  }
+  if (out.size() < 2) throw Error(flag, fmt::format("found '{}', expected two or more, as in time,memory", text));
+  return out;
+}
+
+std::string objective_names() {
+  std::string out;
+  for (const Objective& row : objectives()) out += (out.empty() ? "" : ", ") + row.name;
+  return out;
+}
+
+}  // namespace
+
+void add_search_options(CLI::App& command, SearchChoices& c) {
+  command.add_option("--fix", c.fixed, "Axes that are given: tp=8,pp=4 or recompute=none")
+      ->type_name("AXIS=VALUE,")
+      ->check(some_text());
+  command.add_option("--exclude", c.excluded, "Axes to leave alone, or single values: cp,zero_stage=3")
+      ->type_name("AXIS,")
+      ->check(some_text());
+  command.add_option("--max-memory", c.max_memory, "Of a device, or a share of it: 64GB, 90%")
+      ->type_name("SIZE")
+      ->check(some_text());
+  command.add_flag("--max-tp-domain", c.options.space.tp_in_domain, "Tensor parallelism only inside a scale-up domain");
+  command.add_option("--objective", c.objective, objective_names() + "; time by default")
+      ->type_name("NAME")
+      ->check(some_text());
+  command.add_option("--pareto", c.pareto, "Also what nothing beats in all of them: time,memory")
+      ->type_name("NAME,NAME")
+      ->check(some_text());
+  command.add_option("--top", c.options.top, "Layouts to show")->check(whole_number(1, 1000))->capture_default_str();
+  command.add_option("--max-micro-batch", c.options.space.max_micro_batch, "Largest micro-batch tried")
+      ->check(whole_number(1, 1024))
+      ->capture_default_str();
+  command.add_option("--threads", c.options.threads, "Threads; all cores by default")->check(whole_number(1, 1024));
+}
+
+SearchOptions search_options(const SearchChoices& c, const Job& job) {
+  SearchOptions options = c.options;
+  for (const std::string& text : c.fixed) fix(options.space.filter, text, "--fix");
+  for (const std::string& text : c.excluded) exclude(options.space.filter, text, "--exclude");
+  if (!c.max_memory.empty()) options.max_memory = memory_limit(c.max_memory, job);
+  if (!c.objective.empty()) options.objective = objective(c.objective, "--objective");
+  if (!c.pareto.empty()) options.pareto = listed_objectives(c.pareto, "--pareto");
+  const bool counts = options.objective.over_counts || std::any_of(options.pareto.begin(), options.pareto.end(),
+                                                                   [](const Objective& o) { return o.over_counts; });
+  if (counts) options.accelerators = accelerator_counts(job);
+  return options;
+}
+
+SearchResult search_with_progress(const Job& job, SearchOptions options) {
+  const Interrupt interrupt;
+  Progress shown("searching");
+  options.progress = [&](const search::Progress& progress) {
+    shown.show(progress.done, progress.total);
+    return !interrupt.asked();
+  };
+  return search::search(job, options);
+}
+
+}  // namespace meshwright::cli

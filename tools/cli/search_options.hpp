@@ -1,0 +1,26 @@
+#pragma once
+// The options by which plan says what to search for and among what.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "command.hpp"
+#include "meshwright/search/search.hpp"
+
+namespace meshwright::cli {
+
+struct SearchChoices {
+  std::vector<std::string> fixed, excluded;
+  std::string max_memory, objective, pareto;
+  SearchOptions options;  ///< what needs no reading
+};
+
+/// Adds --fix, --exclude, --max-memory, --max-tp-domain, --objective, --pareto, --top, --max-micro-batch, --threads.
+void add_search_options(CLI::App& command, SearchChoices& choices);
+/// The options of a search of `job`. Throws Error that names the flag.
+SearchOptions search_options(const SearchChoices& choices, const Job& job);
+
+/// search() with progress on stderr, and Ctrl-C for the best so far.
+SearchResult search_with_progress(const Job& job, SearchOptions options);
+
+}  // namespace meshwright::cli
