@@ -9,9 +9,13 @@
 
 #include "calibrate/csv.hpp"
 #include "meshwright/core/error.hpp"
+#include "meshwright/core/text.hpp"
 
 namespace meshwright::calibrate {
 namespace {
+
+/// Bounds of a point that can have been measured: a dimension of a tensor, the time of one kernel.
+constexpr double most_size = 1e9, most_seconds = 1e4;
 
 struct Spelling {
   std::string_view table, ours;
@@ -45,7 +49,8 @@ std::string gemm_format(const CsvTable& table, std::string_view dtype) {
   if (found != formats.end()) return std::string(found->ours);
   std::vector<std::string> known;
   for (const Spelling& s : formats) known.emplace_back(s.table);
-  throw Error(table.where(), fmt::format("unknown dtype '{}'{}", dtype, suggestion(dtype, known)));
+  throw Error(table.where(),
+              fmt::format("unknown dtype '{}'{}", printable(dtype), suggestion(dtype.substr(0, 40), known)));
 }
 
 /// The group of a key, in the order of first appearance.
@@ -93,10 +98,10 @@ std::vector<GemmGroup> read_gemm_points(const std::filesystem::path& path) {
       ++group.excluded;
       continue;
     }
-    group.points.push_back({.m = table.number(m, 1),
-                            .n = table.number(n, 1),
-                            .k = table.number(k, 1),
-                            .measured = Seconds::base(table.number(latency, 1e-9))});
+    group.points.push_back({.m = table.number(m, 1, most_size),
+                            .n = table.number(n, 1, most_size),
+                            .k = table.number(k, 1, most_size),
+                            .measured = Seconds::base(table.number(latency, 1e-9, most_seconds))});
   }
   return groups;
 }
@@ -120,16 +125,16 @@ std::vector<AttentionGroup> read_attention_points(const std::filesystem::path& p
                             fmt::format("{} {}", from, table.text(dtype)),
                             {}};
     });
-    const double length = table.number(seq, 1), width = table.number(dim, 1);
-    group.points.push_back({.shape = {.batch = table.number(batch, 1),
-                                      .heads = table.number(heads, 1),
-                                      .kv_heads = table.number(kv, 1),
+    const double length = table.number(seq, 1, most_size), width = table.number(dim, 1, most_size);
+    group.points.push_back({.shape = {.batch = table.number(batch, 1, most_size),
+                                      .heads = table.number(heads, 1, most_size),
+                                      .kv_heads = table.number(kv, 1, most_size),
                                       .seq_q = length,
                                       .seq_kv = length,
                                       .head_dim = width,
                                       .v_head_dim = width,
-                                      .window = static_cast<int>(table.number(window, 0))},
-                            .measured = Seconds::base(table.number(latency, 1e-6) * 1e-3)});
+                                      .window = static_cast<int>(table.number(window, 0, most_size))},
+                            .measured = Seconds::base(table.number(latency, 1e-6, most_seconds * 1e3) * 1e-3)});
   }
   return groups;
 }

@@ -40,7 +40,8 @@ Accelerator read_entry(const Reader& r, Accelerator a) {
                 "prices",
                 "sources",
                 "scale_up_bandwidth",
-                "rank_device"});
+                "rank_device",
+                "pci_ids"});
   need(r, "name", a.name);
   take_texts(r, "aliases", a.aliases);
   take(r, "vendor", a.vendor);
@@ -65,6 +66,7 @@ Accelerator read_entry(const Reader& r, Accelerator a) {
   if (!a.scale_up_link.empty() && a.scale_up_bandwidth.value() <= 0) r.at("scale_up_bandwidth");
   take(r, "pcie", a.pcie);
   take(r, "pcie_lanes", a.pcie_lanes, 1, 32);
+  take_texts(r, "pci_ids", a.pci_ids);
   take(r, "notes", a.notes);
   take_prices(r, a.prices);
   take_sources(r, a.sources);

@@ -7,6 +7,7 @@
 
 #include "meshwright/core/error.hpp"
 #include "meshwright/core/reader.hpp"
+#include "meshwright/core/text.hpp"
 #include "topology/import.hpp"
 
 namespace meshwright::topology {
@@ -99,7 +100,7 @@ bool starts_with_gpu(std::string_view word) {
 
 int distance(std::string_view link) {
   if (link == "X") return 0;
-  if (link.substr(0, 2) == "NV" || link == "XGMI" || link == "C2C") return 1;
+  if (link.substr(0, 2) == "NV" || link.substr(0, 4) == "XGMI" || link == "C2C") return 1;
   if (link == "PIX" || link == "PSB") return 2;
   if (link == "PXB") return 3;
   if (link == "PHB") return 4;
@@ -108,7 +109,8 @@ int distance(std::string_view link) {
 }
 
 bool is_link_word(std::string_view word) {
-  if (word.size() > 2 && word.substr(0, 2) == "NV") return all_digits(word.substr(2)) || word == "NV#";
+  if (word.size() > 2 && word.substr(0, 2) == "NV")
+    return (all_digits(word.substr(2)) && word.size() < 6) || word == "NV#";
   return distance(word) < 7 && word != "NV";
 }
 
@@ -166,26 +168,44 @@ std::map<std::string, NearNics> nearest_nics(const NodeTopology& node, bool all)
   return near;
 }
 
-NodeTopology import_topology(std::string_view text, const std::string& name) {
+void refuse_too_many(std::size_t count, const std::string& name) {
+  if (count > static_cast<std::size_t>(most_devices))
+    throw Error(name, fmt::format("names {}{} devices; expected the GPUs and NICs of one node, at most {}",
+                                  count > 100000 ? "over " : "", std::min<std::size_t>(count, 100000), most_devices));
+}
+
+std::vector<Finding> node_findings(const NodeTopology& node, const Catalog& catalog) {
+  std::vector<Finding> out;
+  find_in_links(node, catalog, out);
+  find_in_nics(node, out);
+  return out;
+}
+
+NodeTopology import_topology(std::string_view text, const std::string& name, const Catalog& catalog) {
   const auto first = text.find_first_not_of(" \t\r\n\xef\xbb\xbf");
   std::optional<NodeTopology> node;
   if (first != std::string_view::npos && text[first] == '<') {
-    node = import_xml(text.substr(first), name);
+    node = import_xml(text.substr(first), name, catalog);
   } else {
     const std::vector<std::string> lines = clean_lines(text);
     node = import_rocm(lines, name);
     if (!node) node = import_matrix(lines, name);
   }
   if (!node) throw Error(name, "no topology matrix found: " + what_it_is(text));
+  for (ImportedDevice& device : node->devices) {
+    device.name = printable(device.name);
+    device.label = printable(device.label);
+    device.affinity = printable(device.affinity);
+  }
   mark_storage_nics(*node);
-  for (Finding& finding : node_findings(*node)) node->findings.push_back(std::move(finding));
+  for (Finding& finding : node_findings(*node, catalog)) node->findings.push_back(std::move(finding));
   std::stable_sort(node->findings.begin(), node->findings.end(),
                    [](const Finding& a, const Finding& b) { return a.severity > b.severity; });
   return std::move(*node);
 }
 
-NodeTopology import_topology_file(const std::filesystem::path& path) {
-  return import_topology(read_file(path), path.string());
+NodeTopology import_topology_file(const std::filesystem::path& path, const Catalog& catalog) {
+  return import_topology(read_file(path), path.string(), catalog);
 }
 
 }  // namespace meshwright::topology

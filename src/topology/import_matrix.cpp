@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cctype>
+#include <unordered_map>
 
 #include "meshwright/core/error.hpp"
+#include "meshwright/core/text.hpp"
 #include "topology/import.hpp"
 
 namespace meshwright::topology {
@@ -31,13 +33,15 @@ bool looks_like_header(const std::vector<std::string>& names) {
 struct Header {
   std::size_t line = 0;  ///< of the last line that belongs to it
   std::vector<std::string> names;
+  bool gpu_numa = false;  ///< a last column "GPU NUMA ID": the memory of a GPU as a NUMA node, no CPU affinity
 };
 
 /// The header, with device names that a narrow terminal wrapped onto the next line.
-std::optional<Header> find_header(const std::vector<std::string>& lines) {
+std::optional<Header> find_header(const std::vector<std::string>& lines, const std::string& name) {
   for (std::size_t i = 0; i < lines.size(); ++i) {
     Header header{i, header_devices(lines[i])};
     if (!looks_like_header(header.names)) continue;
+    refuse_too_many(header.names.size(), name);
     if (header.names.size() == 1 && words(lines[i]).size() > 1 && !lines[i].starts_with('\t') &&
         lines[i].find("Affinity") == std::string::npos)
       continue;  // a row or a sentence that begins with GPU0
@@ -54,8 +58,11 @@ std::optional<Header> find_header(const std::vector<std::string>& lines) {
           !more.empty() && std::find(header.names.begin(), header.names.end(), more.front()) != header.names.end();
       if (more.empty() || repeats || !std::all_of(more.begin(), more.end(), is_device)) break;
       header.names.insert(header.names.end(), more.begin(), more.end());
+      refuse_too_many(header.names.size(), name);
       ++header.line;
     }
+    for (std::size_t l = i; l <= header.line; ++l)
+      header.gpu_numa = header.gpu_numa || lines[l].find("GPU NUMA ID") != std::string::npos;
     return header;
   }
   return std::nullopt;
@@ -112,25 +119,33 @@ Row read_row(const std::string& line, std::size_t columns) {
 struct Matrix {
   NodeTopology node;
   std::vector<std::string> unusable, repaired;
+  std::unordered_map<std::string, int> places;
+  bool gpu_numa = false;
 
+  void add(const std::string& name, bool gpu) {
+    places.emplace(name, static_cast<int>(node.devices.size()));
+    node.devices.push_back({.name = name, .label = "", .gpu = gpu, .affinity = ""});
+  }
   int index(const std::string& name) const {
-    const auto at =
-        std::find_if(node.devices.begin(), node.devices.end(), [&](const auto& d) { return d.name == name; });
-    return at == node.devices.end() ? -1 : static_cast<int>(at - node.devices.begin());
+    const auto at = places.find(name);
+    return at == places.end() ? -1 : at->second;
   }
   std::string& cell(int r, int c) {
     return node.cells[static_cast<std::size_t>(r) * node.devices.size() + static_cast<std::size_t>(c)];
   }
 };
 
-void read_affinity(ImportedDevice& device, const std::vector<std::string>& rest) {
+/// Words after the cells: cores ("0-35,72-107"), NUMA node (or nodes, "0,2-17": the first is the CPU's). Either may be
+/// blank. A GPU's own NUMA id, the last column where there is one, says nothing about CPUs.
+void read_affinity(ImportedDevice& device, std::vector<std::string> rest, bool gpu_numa) {
+  if (gpu_numa && !rest.empty()) rest.pop_back();
   for (const std::string& word : rest) {
     if (word.find_first_not_of("0123456789,-") != std::string::npos) continue;
-    const bool cores = word.find_first_of(",-") != std::string::npos;
-    if (cores && device.affinity.empty())
+    const std::optional<int> one = parse_whole(word, 0, 999);
+    if (!one && device.affinity.empty())
       device.affinity = word;
-    else if (!cores && device.numa < 0 && word.size() < 4)
-      device.numa = std::stoi(word);
+    else if (device.numa < 0)
+      device.numa = one ? *one : parse_whole(word.substr(0, word.find_first_of(",-")), 0, 999).value_or(-1);
   }
 }
 
@@ -142,16 +157,24 @@ void take_row(Matrix& m, const std::string& name, Row row) {
   const bool fits = row.cells.size() == columns && row.cells[static_cast<std::size_t>(r)] == "X" &&
                     std::count(row.cells.begin(), row.cells.end(), "X") == 1;
   if (!fits) {
-    m.unusable.push_back(fmt::format("{} ({} of {} cells)", name, row.cells.size(), columns));
+    m.unusable.push_back(fmt::format("{} ({} of {} cells)", printable(name), row.cells.size(), columns));
     return;
   }
   device.row = row.glued.empty() ? RowState::read : RowState::repaired;
   if (row.glued.empty())
     ++m.node.rows_usable;
   else
-    m.repaired.push_back(fmt::format("{} ('{}')", name, fmt::join(row.glued, "', '")));
+    m.repaired.push_back(fmt::format("{} ('{}')", printable(name), fmt::join(row.glued, "', '")));
   for (std::size_t c = 0; c < columns; ++c) m.cell(r, static_cast<int>(c)) = row.cells[c];
-  read_affinity(device, row.rest);
+  read_affinity(device, row.rest, m.gpu_numa);
+}
+
+/// Where a row begins in a line, past a log's prefix of a few words; the line's size where it holds none.
+std::size_t row_begins(const Matrix& m, const std::vector<std::string>& line) {
+  constexpr std::size_t longest_prefix = 16;
+  for (std::size_t i = 0; i + 1 < line.size() && i < longest_prefix; ++i)
+    if (m.index(line[i]) >= 0 && (is_link_word(line[i + 1]) || !split_glued(line[i + 1]).empty())) return i;
+  return line.size();
 }
 
 /// Rows under the header; a row cut by a narrow terminal goes on in lines that begin with a link word.
@@ -160,12 +183,10 @@ void read_rows(Matrix& m, const std::vector<std::string>& lines, std::size_t fir
     std::vector<std::string> line = words(lines[i]);
     if (line.empty()) continue;
     if (line.front() == "Legend:" || line.front() == "NIC") break;
-    int r = -1;
-    while (line.size() > 1 && r < 0) {  // past a log's prefix
-      if (is_link_word(line[1]) || !split_glued(line[1]).empty()) r = m.index(line.front());
-      if (r < 0) line.erase(line.begin());
-    }
-    if (r < 0) continue;
+    const std::size_t prefix = row_begins(m, line);
+    if (prefix == line.size()) continue;
+    line.erase(line.begin(), line.begin() + static_cast<std::ptrdiff_t>(prefix));
+    const int r = m.index(line.front());
     if (m.node.devices[static_cast<std::size_t>(r)].row != RowState::missing) {
       m.node.findings.push_back(
           {"second-matrix", Severity::note, "the file holds more than one matrix; only the first is used", {}});
@@ -207,7 +228,7 @@ int mirror(Matrix& m) {
 void report(Matrix& m, int filled) {
   std::vector<std::string> absent;
   for (const ImportedDevice& d : m.node.devices)
-    if (d.row == RowState::missing) absent.push_back(d.name);
+    if (d.row == RowState::missing) absent.push_back(printable(d.name));
   auto& findings = m.node.findings;
   if (!m.unusable.empty())
     findings.push_back({"malformed-row",
@@ -231,19 +252,21 @@ void report(Matrix& m, int filled) {
 }  // namespace
 
 std::optional<NodeTopology> import_matrix(const std::vector<std::string>& lines, const std::string& name) {
-  const std::optional<Header> header = find_header(lines);
+  const std::optional<Header> header = find_header(lines, name);
   if (!header) return std::nullopt;
   Matrix m;
   m.node.format = "nvidia-smi topo -m", m.node.vendor = "nvidia";
   for (const bool gpu : {true, false})
     for (const std::string& device : header->names)
       if (starts_with_gpu(device) == gpu) {
-        if (m.index(device) >= 0) throw Error(name, fmt::format("column '{}' stands twice in the header", device));
-        m.node.devices.push_back({.name = device, .label = "", .gpu = gpu, .affinity = ""});
+        if (m.index(device) >= 0)
+          throw Error(name, fmt::format("column '{}' stands twice in the header", printable(device)));
+        m.add(device, gpu);
       }
   if (header->names.size() > 1 && !std::is_partitioned(header->names.begin(), header->names.end(), starts_with_gpu))
     throw Error(name,
                 "NIC columns stand between GPU columns; the order of the header is not one that nvidia-smi prints");
+  m.gpu_numa = header->gpu_numa;
   m.node.cells.assign(m.node.devices.size() * m.node.devices.size(), "");
   read_rows(m, lines, header->line + 1);
   if (m.node.rows_present == 0) return std::nullopt;
@@ -265,6 +288,7 @@ std::optional<NodeTopology> import_matrix(const std::vector<std::string>& lines,
          "MIG instances are named: an instance is a part of a GPU and has no NVLink or peer-to-peer of its own",
          {}});
   report(m, mirror(m));
+  for (const std::string& cell : m.node.cells) m.node.links.push_back(links_of(cell));
   return std::move(m.node);
 }
 

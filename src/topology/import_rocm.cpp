@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cctype>
+#include <set>
 
 #include "meshwright/core/error.hpp"
+#include "meshwright/core/text.hpp"
 #include "topology/import.hpp"
 
 namespace meshwright::topology {
@@ -28,7 +30,7 @@ bool contains(const std::string& line, std::string_view needle) {
 }
 
 /// The table under the title that contains `title` (upper case); no devices where there is none.
-Table read_table(const std::vector<std::string>& lines, std::string_view title) {
+Table read_table(const std::vector<std::string>& lines, std::string_view title, const std::string& name) {
   Table table;
   std::size_t i = 0;
   while (i < lines.size() && !contains(lines[i], title)) ++i;
@@ -40,6 +42,7 @@ Table read_table(const std::vector<std::string>& lines, std::string_view title) 
     }
     if (table.devices.empty()) {
       if (!std::all_of(line.begin(), line.end(), is_device)) break;
+      refuse_too_many(line.size(), name);
       table.devices = line;
       table.rows.resize(line.size());
       continue;
@@ -53,24 +56,45 @@ Table read_table(const std::vector<std::string>& lines, std::string_view title) 
 
 /// The value that all cells off the diagonal share; "a to b" where they differ.
 std::string summary(const Table& table) {
-  std::vector<std::string> values;
+  std::set<std::string> values;
   for (std::size_t r = 0; r < table.rows.size(); ++r)
     for (std::size_t c = 0; c < table.rows[r].size(); ++c)
-      if (r != c && std::find(values.begin(), values.end(), table.rows[r][c]) == values.end())
-        values.push_back(table.rows[r][c]);
+      if (r != c) values.insert(table.rows[r][c]);
   if (values.empty()) return "";
   const auto numeric = [](const std::string& a, const std::string& b) {
     return a.size() != b.size() ? a.size() < b.size() : a < b;
   };
   const auto [least, most] = std::minmax_element(values.begin(), values.end(), numeric);
-  return values.size() == 1 ? values.front() : fmt::format("{} to {}", *least, *most);
+  return values.size() == 1 ? printable(*values.begin()) : fmt::format("{} to {}", printable(*least), printable(*most));
 }
 
-/// What the weights and hops say where the link type table is missing: xGMI has weight 15 a link and one hop.
-std::string guess(const Table& weights, std::size_t r, std::size_t c) {
-  if (r >= weights.rows.size() || c >= weights.rows[r].size()) return "";
-  const std::string& w = weights.rows[r][c];
-  return w == "15" || w == "30" ? "XGMI" : "PCIE";
+/// The driver's distance of one xGMI link; over two links it says twice that (amdkfd, kfd_crat.c:
+/// KFD_CRAT_XGMI_WEIGHT).
+constexpr int one_link = 15;
+
+std::optional<int> number_at(const Table& table, std::size_t r, std::size_t c) {
+  if (r >= table.rows.size() || c >= table.rows[r].size()) return std::nullopt;
+  return parse_whole(table.rows[r][c], 0, 100000);
+}
+
+struct Tables {
+  Table types, weights, hops;
+  const Table& shape() const { return types.devices.empty() ? weights : types; }
+};
+
+/// "XGMI" for a link of the pair's own, "XGMI-2" for a way over two, "PCIE"; "" where nothing says. The type table
+/// calls both kinds XGMI, and the hop count of some drivers is one for both: the weight tells them apart.
+std::string cell_of(const Tables& t, std::size_t r, std::size_t c) {
+  const std::optional<int> weight = number_at(t.weights, r, c), hops = number_at(t.hops, r, c);
+  std::string type;
+  if (!t.types.devices.empty()) {
+    if (c < t.types.rows[r].size()) type = t.types.rows[r][c];
+  } else if (weight) {
+    type = *weight > 0 && *weight <= 4 * one_link && *weight % one_link == 0 ? "XGMI" : "PCIE";
+  }
+  if (type != "XGMI") return type == "PCIE" ? type : "";
+  const int links = std::max(hops.value_or(1), weight ? *weight / one_link : 1);
+  return links > 1 ? fmt::format("XGMI-{}", links) : "XGMI";
 }
 
 }  // namespace
@@ -80,9 +104,9 @@ std::optional<NodeTopology> import_rocm(const std::vector<std::string>& lines, c
     return contains(l, "ROCM") || contains(l, "BETWEEN TWO GPUS") || contains(l, "LINK TYPE TABLE");
   });
   if (!rocm) return std::nullopt;
-  Table types = read_table(lines, "LINK TYPE");
-  const Table weights = read_table(lines, "WEIGHT"), hops = read_table(lines, "HOPS");
-  const Table& shape = types.devices.empty() ? weights : types;
+  const Tables tables{read_table(lines, "LINK TYPE", name), read_table(lines, "WEIGHT", name),
+                      read_table(lines, "HOPS", name)};
+  const Table& shape = tables.shape();
   if (shape.devices.empty())
     throw Error(name,
                 "a ROCm report without a topology table; expected 'Link Type between two GPUs' as `rocm-smi "
@@ -94,22 +118,22 @@ std::optional<NodeTopology> import_rocm(const std::vector<std::string>& lines, c
   int links = 0;
   for (std::size_t r = 0; r < n; ++r) {
     node.devices.push_back({.name = fmt::format("GPU{}", r),
-                            .label = starts_with_gpu(shape.devices[r]) ? "" : shape.devices[r],
+                            .label = starts_with_gpu(shape.devices[r]) ? "" : shape.devices[r],  // PCI address
                             .gpu = true,
                             .affinity = ""});
     const bool whole = shape.rows[r].size() == n;
     if (!shape.rows[r].empty()) ++node.rows_present;
     if (whole) ++node.rows_usable, node.devices[r].row = RowState::read;
     for (std::size_t c = 0; c < n; ++c) {
-      const std::string found = types.devices.empty() ? guess(weights, r, c) : (whole ? types.rows[r][c] : "");
       std::string& cell = node.cells[r * n + c];
-      cell = r == c ? "X" : found == "XGMI" || found == "PCIE" ? found : "";
+      cell = r == c ? "X" : whole ? cell_of(tables, r, c) : "";
+      node.links.push_back(links_of(cell));
       if (r == 0 && cell == "XGMI") ++links;
     }
   }
-  if (!types.devices.empty()) node.facts["link"] = summary(types);
-  if (!weights.devices.empty()) node.facts["weight"] = summary(weights);
-  if (!hops.devices.empty()) node.facts["hops"] = summary(hops);
+  for (const auto& [key, table] :
+       {std::pair<const char*, const Table&>{"link", tables.types}, {"weight", tables.weights}, {"hops", tables.hops}})
+    if (!table.devices.empty()) node.facts[key] = summary(table);
   if (links > 0) node.facts["links_per_gpu"] = std::to_string(links);
   if (node.rows_usable < static_cast<int>(n))
     node.findings.push_back(

@@ -7,8 +7,11 @@
 #include <cmath>
 #include <pugixml.hpp>
 #include <set>
+#include <unordered_map>
 
 #include "meshwright/core/error.hpp"
+#include "meshwright/core/text.hpp"
+#include "meshwright/topology/tiers.hpp"
 #include "topology/import.hpp"
 
 namespace meshwright::topology {
@@ -19,10 +22,20 @@ bool is_gpu_class(std::string_view c) { return c.starts_with("0x03") || c.starts
 bool is_nic_class(std::string_view c) { return c.starts_with("0x0200") || c.starts_with("0x0207"); }
 bool is_bridge_class(std::string_view c) { return c.starts_with("0x0604"); }
 
+/// A number of an attribute within [least, most]; `fallback` where it is absent or no such number.
+double number(const pugi::xml_node& node, const char* name, double fallback, double least, double most) {
+  const std::optional<double> value = leading_number(node.attribute(name).as_string());
+  return value && *value >= least && *value <= most ? *value : fallback;
+}
+int whole(const pugi::xml_node& node, const char* name, int fallback, int most) {
+  return static_cast<int>(number(node, name, fallback, 0, most));
+}
+
 /// "16.0 GT/s PCIe" -> 16; zero for "", "Unknown".
-double giga_transfers(const pugi::xml_node& pci) {
-  const std::string text = pci.attribute("link_speed").as_string();
-  return text.empty() || (std::isdigit(static_cast<unsigned char>(text[0])) == 0) ? 0 : std::atof(text.c_str());
+double giga_transfers(const pugi::xml_node& pci) { return number(pci, "link_speed", 0, 0, 1000); }
+/// Of the slot, in one direction.
+double gigabytes(const pugi::xml_node& pci, double giga_transfers) {
+  return pcie_bandwidth(giga_transfers, whole(pci, "link_width", 16, 32)).value() * 1e-9;
 }
 
 struct Found {
@@ -32,6 +45,7 @@ struct Found {
 };
 
 struct Walk {
+  std::string name;  ///< of the file
   std::vector<Found> gpus, nics;
   std::set<std::string> speeds, net_speeds;
   int gpu_class = 0, nic_class = 0, gpu_nodes = 0, net_nodes = 0, nvlink = 0, xgmi = 0;
@@ -57,14 +71,14 @@ void check_bridge(Walk& w, const pugi::xml_node& pci, double speed) {
          Severity::warning,
          fmt::format("bridge @ says {:g} GT/s above devices of {:g} GT/s: a virtual port's figure, or traffic "
                      "of all below is held to {:g} GB/s",
-                     speed, below, speed * pci.attribute("link_width").as_double(16) / 8),
+                     speed, below, gigabytes(pci, speed)),
          {pci.attribute("busid").as_string()}});
 }
 
 void walk_pci(Walk& w, const pugi::xml_node& pci, int cpu, std::vector<std::string> bridges, double above, int depth) {
   const std::string_view type = pci.attribute("class").as_string();
   const double speed = giga_transfers(pci);
-  if (const std::string text = pci.attribute("link_speed").as_string(); !text.empty()) w.speeds.insert(text);
+  if (const std::string text = printable(pci.attribute("link_speed").as_string()); !text.empty()) w.speeds.insert(text);
   const pugi::xml_node gpu = pci.child("gpu"), nic = pci.child("nic");
   if (is_gpu_class(type)) ++w.gpu_class;
   if (is_nic_class(type)) ++w.nic_class;
@@ -73,6 +87,7 @@ void walk_pci(Walk& w, const pugi::xml_node& pci, int cpu, std::vector<std::stri
   else if (nic || is_nic_class(type))
     w.nics.push_back({pci, nic, cpu, bridges});
   if (gpu && nic) w.nics.push_back({pci, nic, cpu, bridges});  // converged card
+  refuse_too_many(w.gpus.size() + w.nics.size(), w.name);
   if (is_bridge_class(type)) check_bridge(w, pci, speed);
   bridges.emplace_back(pci.attribute("busid").as_string());
   if (depth < 64) walk_children(w, pci, cpu, bridges, speed > 0 ? speed : above, depth);
@@ -82,24 +97,37 @@ void walk_pci(Walk& w, const pugi::xml_node& pci, int cpu, std::vector<std::stri
 /// Cascade Lake 85 are Gen3, Ice Lake 106/108 Gen4, Sapphire Rapids 143 and Emerald Rapids 207 Gen5.
 double cpu_limit(const pugi::xml_node& cpu) {
   const std::string_view vendor = cpu.attribute("vendor").as_string();
-  const int family = cpu.attribute("familyid").as_int(), model = cpu.attribute("modelid").as_int();
+  const int family = whole(cpu, "familyid", 0, 1 << 16), model = whole(cpu, "modelid", 0, 1 << 16);
   if (vendor != "GenuineIntel" || family != 6) return 0;
   if (model == 85 || model == 79 || model == 63) return 8;
   if (model == 106 || model == 108) return 16;
   return model == 143 || model == 207 ? 32 : 0;
 }
 
-/// Highest PCIe rate of a GPU by PCI device id: V100 0x1db*, A100 0x20b*/0x20f*, H100/H200 0x23*, MI200 0x740*, MI300
-/// 0x74a-b*.
-double gpu_limit(std::string_view device) {
-  if (device.starts_with("0x1db") || device.starts_with("0x15f")) return 8;
-  if (device.starts_with("0x20b") || device.starts_with("0x20f") || device.starts_with("0x22")) return 16;
-  return device.starts_with("0x23") ? 32 : 0;
+/// The catalogue's accelerator by PCI ids ("0x10de", "0x2335"); null where it is not known.
+const Accelerator* accelerator_of(const Found& gpu, const Catalog& catalog) {
+  const auto hexadecimal = [&](const char* name) {
+    const std::string_view id = gpu.pci.attribute(name).as_string();
+    return id.starts_with("0x") ? std::string(id.substr(2)) : std::string(id);
+  };
+  const std::string id = hexadecimal("vendor") + ":" + hexadecimal("device");
+  for (const Accelerator& a : catalog.accelerators)
+    if (std::find(a.pci_ids.begin(), a.pci_ids.end(), id) != a.pci_ids.end()) return &a;
+  return nullptr;
 }
 
-void check_gpu_speed(Walk& w, const Found& gpu, const pugi::xml_node& cpu) {
+/// Highest rate of a GPU's PCIe link: the one whose lane carries what the catalogue says; 0 = not known.
+double gpu_limit(const Accelerator* accelerator, const Catalog& catalog) {
+  if (accelerator == nullptr || accelerator->pcie.empty()) return 0;
+  const BytesPerSecond lane = catalog.link(accelerator->pcie).lane_bandwidth;
+  for (const double rate : pcie_rates)
+    if (std::abs(pcie_bandwidth(rate, 1) / lane - 1) < 0.02) return rate;
+  return 0;
+}
+
+void check_gpu_speed(Walk& w, const Found& gpu, const pugi::xml_node& cpu, const Catalog& catalog) {
   const double said = giga_transfers(gpu.pci), host = cpu_limit(cpu),
-               device = gpu_limit(gpu.pci.attribute("device").as_string());
+               device = gpu_limit(accelerator_of(gpu, catalog), catalog);
   const std::string bus = gpu.pci.attribute("busid").as_string();
   const auto add = [&](Severity severity, std::string text) {
     w.findings.push_back({"wrong-speed", severity, std::move(text), {bus}});
@@ -111,7 +139,7 @@ void check_gpu_speed(Walk& w, const Found& gpu, const pugi::xml_node& cpu) {
   else if (host > 0 && said > host && gpu.bridges.empty())
     add(Severity::warning,
         fmt::format("GPU @ says {:g} GT/s but its CPU (model {}) has PCIe of {:g} GT/s at most; the lower counts", said,
-                    cpu.attribute("modelid").as_string(), host));
+                    printable(cpu.attribute("modelid").as_string()), host));
   else if (device > 0 && said < device)
     add(Severity::note,
         fmt::format("GPU @ runs its PCIe link at {:g} GT/s, half or less of the {:g} GT/s the card can do", said,
@@ -121,13 +149,11 @@ void check_gpu_speed(Walk& w, const Found& gpu, const pugi::xml_node& cpu) {
 /// One finding for all devices of which the same is said; '@' stands for their list.
 std::vector<Finding> merged(const std::vector<Finding>& findings) {
   std::vector<Finding> out;
+  std::unordered_map<std::string, std::size_t> places;
   for (const Finding& finding : findings) {
-    const auto same = std::find_if(out.begin(), out.end(),
-                                   [&](const Finding& f) { return f.kind == finding.kind && f.text == finding.text; });
-    if (same == out.end())
-      out.push_back(finding);
-    else
-      same->devices.insert(same->devices.end(), finding.devices.begin(), finding.devices.end());
+    const auto [place, fresh] = places.try_emplace(finding.kind + '\n' + finding.text, out.size());
+    if (fresh) out.push_back({finding.kind, finding.severity, finding.text, {}});
+    for (const std::string& device : finding.devices) out[place->second].devices.push_back(printable(device));
   }
   for (Finding& finding : out)
     if (const auto at = finding.text.find('@'); at != std::string::npos)
@@ -149,10 +175,9 @@ struct Reading {
   NodeTopology node;
   Walk walk;
   std::vector<pugi::xml_node> cpus;
-  std::string name;
 };
 
-void add_gpus(Reading& r) {
+void add_gpus(Reading& r, const Catalog& catalog) {
   for (std::size_t i = 0; i < r.walk.gpus.size(); ++i) {
     const Found& gpu = r.walk.gpus[i];
     const pugi::xml_node cpu = r.cpus[static_cast<std::size_t>(gpu.cpu)];
@@ -160,10 +185,10 @@ void add_gpus(Reading& r) {
                               .label = gpu.pci.attribute("busid").as_string(),
                               .gpu = true,
                               .row = RowState::read,
-                              .numa = cpu.attribute("numaid").as_int(-1),
+                              .numa = whole(cpu, "numaid", -1, 1 << 20),
                               .affinity = "",
                               .pcie_gt = giga_transfers(gpu.pci)});
-    check_gpu_speed(r.walk, gpu, cpu);
+    check_gpu_speed(r.walk, gpu, cpu, catalog);
   }
 }
 
@@ -179,10 +204,10 @@ void add_nics(Reading& r) {
     int nets = 0;
     bool gdr = true;
     for (const pugi::xml_node& net : nic.inside.children("net")) {
-      const int speed = net.attribute("speed").as_int();
+      const int speed = whole(net, "speed", 0, 10'000'000);
       d.gigabits += speed / 1000.0;
-      r.walk.net_speeds.insert(net.attribute("speed").as_string());
-      gdr = gdr && net.attribute("gdr").as_int(1) != 0;
+      r.walk.net_speeds.insert(printable(net.attribute("speed").as_string()));
+      gdr = gdr && whole(net, "gdr", 1, 1) != 0;
       if (++nets == 1)
         d.label = net.attribute("name").as_string();
       else
@@ -206,15 +231,14 @@ void add_nics(Reading& r) {
     if (!gdr)
       r.walk.findings.push_back({"no-gpudirect",
                                  Severity::warning,
-                                 fmt::format("{} has gdr=0: traffic is staged through host memory", d.label),
+                                 fmt::format("{} has gdr=0: traffic is staged through host memory", printable(d.label)),
                                  {d.name}});
-    const double slot =
-        d.pcie_gt * nic.pci.attribute("link_width").as_double(16) * (d.pcie_gt >= 8 ? 128.0 / 130 : 0.8);
+    const double slot = 8 * gigabytes(nic.pci, d.pcie_gt);
     if (d.gigabits > slot * 1.02 && slot > 0)
       r.walk.findings.push_back(
           {"wrong-speed",
            Severity::warning,
-           fmt::format("{}: {:g} Gb/s of ports on a PCIe link of {:.0f} Gb/s", d.label, d.gigabits, slot),
+           fmt::format("{}: {:g} Gb/s of ports on a PCIe link of {:.0f} Gb/s", printable(d.label), d.gigabits, slot),
            {d.name}});
     if (d.label.empty()) d.label = nic.pci.attribute("busid").as_string();
     r.node.devices.push_back(std::move(d));
@@ -226,34 +250,40 @@ void add_fast_links(Reading& r) {
   const std::size_t n = r.node.devices.size();
   std::vector<int> to_switch(r.walk.gpus.size(), 0);
   std::vector<std::string> selfish;
-  const auto cell = [&](std::size_t a, std::size_t b) -> std::string& { return r.node.cells[a * n + b]; };
+  std::unordered_map<std::string_view, std::size_t> by_bus;
+  for (std::size_t g = 0; g < r.walk.gpus.size(); ++g)
+    by_bus.emplace(r.walk.gpus[g].pci.attribute("busid").as_string(), g);
+  const auto join = [&](std::size_t a, std::size_t b, bool nvlink, int count) {
+    int& links = r.node.links[a * n + b];
+    links += count;
+    r.node.cells[a * n + b] = nvlink ? fmt::format("NV{}", links) : "XGMI";
+  };
   for (std::size_t g = 0; g < r.walk.gpus.size(); ++g) {
     const std::string own = r.walk.gpus[g].pci.attribute("busid").as_string();
     for (const char* kind : {"nvlink", "xgmi"})
       for (const pugi::xml_node& link : r.walk.gpus[g].inside.children(kind)) {
         const std::string target = link.attribute("target").as_string();
-        const int count = link.attribute("count").as_int(1);
+        const int count = whole(link, "count", 1, 999);
         (kind[0] == 'n' ? r.walk.nvlink : r.walk.xgmi) += count;
-        const auto peer = std::find_if(r.walk.gpus.begin(), r.walk.gpus.end(),
-                                       [&](const Found& f) { return target == f.pci.attribute("busid").as_string(); });
+        const auto peer = by_bus.find(target);
         if (target == own)
           selfish.push_back(r.node.devices[g].name);
-        else if (peer != r.walk.gpus.end())
-          cell(g, static_cast<std::size_t>(peer - r.walk.gpus.begin())) =
-              kind[0] == 'n' ? fmt::format("NV{}", count) : "XGMI";
+        else if (peer != by_bus.end())
+          join(g, peer->second, kind[0] == 'n', count);
         else if (std::string_view(link.attribute("tclass").as_string()).starts_with("0x0680"))
           to_switch[g] += count;
         else
           r.walk.findings.push_back({"dangling-link",
                                      Severity::warning,
                                      fmt::format("{} of {} leads to {}, which is no device of the file", kind,
-                                                 r.node.devices[g].name, target),
+                                                 r.node.devices[g].name, printable(target)),
                                      {r.node.devices[g].name}});
       }
   }
   for (std::size_t a = 0; a < to_switch.size(); ++a)
     for (std::size_t b = 0; b < to_switch.size(); ++b)
-      if (a != b && to_switch[a] > 0 && to_switch[b] > 0) cell(a, b) = fmt::format("NV{}", to_switch[a]);
+      if (a != b && to_switch[a] > 0 && to_switch[b] > 0 && r.node.links[a * n + b] == 0)
+        join(a, b, true, to_switch[a]);
   if (!selfish.empty())
     r.walk.findings.push_back(
         {"nvlink-to-self", Severity::warning,
@@ -265,6 +295,7 @@ void add_fast_links(Reading& r) {
 void add_cells(Reading& r) {
   const std::size_t n = r.node.devices.size(), gpus = r.walk.gpus.size();
   r.node.cells.assign(n * n, "");
+  r.node.links.assign(n * n, 0);
   const auto found = [&](std::size_t i) -> const Found& { return i < gpus ? r.walk.gpus[i] : r.walk.nics[i - gpus]; };
   for (std::size_t a = 0; a < n; ++a)
     for (std::size_t b = 0; b < n; ++b) r.node.cells[a * n + b] = a == b ? "X" : meeting(found(a), found(b));
@@ -273,13 +304,13 @@ void add_cells(Reading& r) {
 
 void add_facts(Reading& r, const pugi::xml_node& system) {
   std::vector<std::string> numa;
-  for (const pugi::xml_node& cpu : r.cpus) numa.emplace_back(cpu.attribute("numaid").as_string());
+  for (const pugi::xml_node& cpu : r.cpus) numa.push_back(printable(cpu.attribute("numaid").as_string()));
   std::sort(numa.begin(), numa.end());
   double gigabits = 0;
   for (const ImportedDevice& d : r.node.devices) gigabits += d.gigabits;
   const Walk& w = r.walk;
   r.node.facts = {{"root", "system"},
-                  {"version", system.attribute("version").as_string()},
+                  {"version", printable(system.attribute("version").as_string())},
                   {"cpus", std::to_string(r.cpus.size())},
                   {"gpu_nodes", std::to_string(w.gpu_nodes)},
                   {"pci_gpu_class", std::to_string(w.gpu_class)},
@@ -293,22 +324,45 @@ void add_facts(Reading& r, const pugi::xml_node& system) {
                   {"network_gigabits", fmt::format("{:g}", gigabits)}};
 }
 
+/// The accelerator that all GPUs are, and the node of the catalogue that the machine is most like.
+void name_machine(Reading& r, const Catalog& catalog) {
+  const Accelerator* accelerator = accelerator_of(r.walk.gpus.front(), catalog);
+  const bool alike = std::all_of(r.walk.gpus.begin(), r.walk.gpus.end(),
+                                 [&](const Found& gpu) { return accelerator_of(gpu, catalog) == accelerator; });
+  if (accelerator == nullptr || !alike) return;
+  r.node.facts["accelerator"] = accelerator->name;
+  const int gpus = r.node.gpus(), nics = r.node.nics();
+  const auto unlike = [&](const Node& node) {
+    return std::abs(node.nics - nics) +
+           (node.accelerator == accelerator->name && node.accelerators == gpus ? 0 : 10000);
+  };
+  const auto most_alike = std::min_element(catalog.nodes.begin(), catalog.nodes.end(),
+                                           [&](const Node& a, const Node& b) { return unlike(a) < unlike(b); });
+  std::string text = fmt::format("{} x {}", gpus, accelerator->name);
+  if (most_alike != catalog.nodes.end() && unlike(*most_alike) < 10000) {
+    r.node.facts["machine"] = most_alike->name;
+    text += fmt::format(": of the nodes in the catalogue most like {} ({} NICs; here {})", most_alike->name,
+                        most_alike->nics, nics);
+  }
+  r.walk.findings.push_back({"machine", Severity::note, std::move(text), {}});
+}
+
 }  // namespace
 
-NodeTopology import_xml(std::string_view text, const std::string& name) {
+NodeTopology import_xml(std::string_view text, const std::string& name, const Catalog& catalog) {
   pugi::xml_document document;
   const pugi::xml_parse_result parsed = document.load_buffer(text.data(), text.size());
   const pugi::xml_node system = document.child("system");
   if (!parsed && !system)
     throw Error(name, fmt::format("not well-formed XML: {} at byte {}", parsed.description(), parsed.offset));
   if (!system)
-    throw Error(
-        name, fmt::format("XML whose root is <{}>; expected a NCCL topology, <system>{}", document.first_child().name(),
-                          std::string_view(document.first_child().name()) == "graphs"
-                              ? " (this is a NCCL graph dump, NCCL_GRAPH_DUMP_FILE; give NCCL_TOPO_DUMP_FILE)"
-                              : ""));
+    throw Error(name, fmt::format("XML whose root is <{}>; expected a NCCL topology, <system>{}",
+                                  printable(document.first_child().name()),
+                                  std::string_view(document.first_child().name()) == "graphs"
+                                      ? " (this is a NCCL graph dump, NCCL_GRAPH_DUMP_FILE; give NCCL_TOPO_DUMP_FILE)"
+                                      : ""));
   Reading r;
-  r.name = name;
+  r.walk.name = name;
   r.node.format = "NCCL topology XML";
   if (!parsed)
     r.walk.findings.push_back({"truncated",
@@ -324,7 +378,7 @@ NodeTopology import_xml(std::string_view text, const std::string& name) {
     throw Error(name, "a NCCL topology without GPUs: no <gpu>, and no PCI device of a GPU's class (0x03, 0x12)");
   r.walk.gpu_nodes = static_cast<int>(
       std::count_if(r.walk.gpus.begin(), r.walk.gpus.end(), [](const Found& f) { return !f.inside.empty(); }));
-  add_gpus(r);
+  add_gpus(r, catalog);
   add_nics(r);
   add_cells(r);
   r.node.vendor =
@@ -337,6 +391,7 @@ NodeTopology import_xml(std::string_view text, const std::string& name) {
           : "nvidia";
   r.node.rows_present = r.node.rows_usable = static_cast<int>(r.node.devices.size());
   add_facts(r, system);
+  name_machine(r, catalog);
   if (r.walk.gpu_nodes == 0)
     r.walk.findings.push_back({"class-only",
                                Severity::note,

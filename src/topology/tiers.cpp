@@ -131,11 +131,14 @@ double routing_efficiency(std::string_view fabric, std::string_view routing) {
 }
 
 BytesPerSecond pcie_bandwidth(std::string_view pcie, int lanes) {
-  // Per lane and direction after encoding: PCI-SIG base specifications 1.0 to 7.0.
-  constexpr std::array<double, 8> lane = {0, 0.25e9, 0.5e9, 0.985e9, 1.969e9, 3.938e9, 7.563e9, 15.125e9};
   const auto digit = std::find_if(pcie.begin(), pcie.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
   if (digit == pcie.end() || *digit < '1' || *digit > '7') return {};
-  return BytesPerSecond::base(lane[static_cast<std::size_t>(*digit - '0')] * lanes);
+  return pcie_bandwidth(pcie_rates[static_cast<std::size_t>(*digit - '1')], lanes);
+}
+
+BytesPerSecond pcie_bandwidth(double giga_transfers, int lanes) {
+  const double coding = giga_transfers <= 5 ? 0.8 : giga_transfers <= 32 ? 128.0 / 130 : 236.0 / 256;
+  return BytesPerSecond::base(giga_transfers * 1e9 / 8 * coding * lanes);
 }
 
 BytesPerSecond nic_bandwidth_per_rank(const Cluster& cluster) {

@@ -89,6 +89,7 @@ std::optional<Reader> text_part(const Reader& config) {
 
 Transformer import_text(const Reader& config, std::string name) {
   refuse_known(config);
+  refuse_by_layer(config);
   const Family* family = find_family(config);
   if (family == nullptr) refuse_unknown(config);
   Transformer model = family->traits;

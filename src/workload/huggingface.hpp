@@ -27,7 +27,8 @@ struct Family {
   Transformer traits{};
   double ffn_over_hidden = 0;  ///< inner width where the file gives none; 0 = it must
   BiasKeys bias{};
-  std::string_view qk_norm_key{};                                      ///< the switch of query-key norms
+  std::string_view qk_norm_key{};  ///< the switch of query-key norms
+  bool multi_head = false;  ///< its attention has as many key-value heads as heads, or says so by keys of its own
   void (*adjust)(const Reader& config, Transformer& model) = nullptr;  ///< what no key of the table says
 };
 
@@ -49,6 +50,10 @@ const std::vector<RefusedFamilies>& refused_families();
 std::optional<Reader> first_of(const Reader& config, std::initializer_list<std::string_view> keys);
 /// The same as a whole number; `fallback` where it has none.
 int first_integer(const Reader& config, std::initializer_list<std::string_view> keys, int fallback);
+
+/// Refuses a size of the layers that differs by layer where the file gives it as a list or an object, naming the key:
+/// no family's rules read it, and one number for all would be wrong.
+void refuse_by_layer(const Reader& config);
 
 /// Sizes, switches, windows and experts that have the same meaning in every family.
 void read_common(const Reader& config, const Family& family, Transformer& model);

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "meshwright/core/text.hpp"
+#include "meshwright/workload/presets.hpp"
 #include "workload/huggingface.hpp"
 
 namespace meshwright::workload {
@@ -34,9 +36,6 @@ void read_sizes(const Reader& config, const Family& family, Transformer& m) {
   m.heads =
       size(config, "number of attention heads", {"num_attention_heads", "n_head", "n_heads", "num_heads"}, m.heads, m);
   m.vocab = size(config, "vocabulary size", {"vocab_size", "padded_vocab_size"}, m.vocab, m);
-  m.kv_heads = first_integer(
-      config, {"num_key_value_heads", "num_kv_heads", "n_head_kv", "multi_query_group_num", "kv_n_heads"}, m.kv_heads);
-  if (m.kv_heads == 0) m.kv_heads = m.heads;
   const int given = first_integer(config, {"head_dim", "attention_head_dim", "kv_channels"}, m.head_dim);
   if (given == 0 && m.hidden % m.heads != 0) {
     config.fail(
@@ -49,6 +48,38 @@ void read_sizes(const Reader& config, const Family& family, Transformer& m) {
   } else if (m.ffn_hidden == 0) {
     m.ffn_hidden = static_cast<int>(family.ffn_over_hidden * m.hidden);
   }
+}
+
+/// A published model of just these sizes; null where there is none.
+const Transformer* twin_of(const Transformer& m) {
+  const auto& all = model_presets();
+  const auto twin = std::find_if(all.begin(), all.end(), [&](const Transformer& p) {
+    return p.attention != AttentionKind::latent && p.layers == m.layers && p.hidden == m.hidden && p.heads == m.heads &&
+           p.ffn_hidden == m.ffn_hidden && p.vocab == m.vocab;
+  });
+  return twin == all.end() ? nullptr : &*twin;
+}
+
+/// Without the key, configuration classes take a default or as many as heads; but exports of models that are known to
+/// have fewer leave the key out too (Llama-2 70B), and then every shape is wrong by the difference.
+void read_kv_heads(const Reader& config, const Family& family, Transformer& m) {
+  const Keys keys = {"num_key_value_heads", "num_kv_heads", "n_head_kv", "multi_query_group_num", "kv_n_heads"};
+  if (first_of(config, keys)) {
+    m.kv_heads = first_integer(config, keys, 0);
+    if (m.kv_heads == 0) m.kv_heads = m.heads;
+    return;
+  }
+  const bool stated = !family.multi_head && !config.has("kv_lora_rank");
+  const auto assume = [&](int heads, std::string_view why) {
+    m.kv_heads = heads;
+    if (stated) m.assumptions.push_back(fmt::format("num_key_value_heads is missing: {} is assumed, {}", heads, why));
+  };
+  if (family.traits.kv_heads > 0)
+    assume(family.traits.kv_heads, "the default of the family's configuration class");
+  else if (const Transformer* twin = stated ? twin_of(m) : nullptr)
+    assume(twin->kv_heads, fmt::format("as {} of the same sizes has", twin->name));
+  else
+    assume(m.heads, "as many as heads");
 }
 
 /// One entry a layer where the MoE layers follow no rule of `dense_layers` and `moe_every`; empty where they do.
@@ -163,8 +194,27 @@ int first_integer(const Reader& config, Keys keys, int fallback) {
   return found ? found->integer(0, most) : fallback;
 }
 
+void refuse_by_layer(const Reader& config) {
+  for (const std::string& key : config.keys()) {
+    const auto has = [&](std::string_view part) { return key.find(part) != std::string::npos; };
+    const bool size = has("head") || has("hidden") || has("intermediate") || has("ffn") || has("d_model");
+    const bool by_layer = has("per_layer") || has("by_layer") || has("layerwise") || has("per_block");
+    const auto value = config.find(key);
+    if (!size || !value) continue;
+    bool differs = by_layer && !value->is_number() && !value->is_boolean();
+    if (value->is_array() && !value->items().empty() && value->items().front().is_number())
+      for (const Reader& one : value->items()) differs = differs || one.dump() != value->items().front().dump();
+    if (differs)
+      value->fail(
+          fmt::format("'{}' differs by layer, which can't be read: every layer of a family that is supported has "
+                      "the same heads and widths",
+                      printable(key)));
+  }
+}
+
 void read_common(const Reader& config, const Family& family, Transformer& model) {
   read_sizes(config, family, model);
+  read_kv_heads(config, family, model);
   flag(config, "tie_word_embeddings", model.tied_embeddings);
   flag(config, family.bias.qkv, model.qkv_bias);
   flag(config, family.bias.output, model.attention_output_bias);

@@ -56,7 +56,7 @@ std::vector<Family> mixture_kin() {
        .traits = {.qk_norm = true, .qk_norm_full = true, .router_bias = true},
        .qk_norm_key = "use_qk_norm",
        .adjust = minimax_m2},
-      {.name = "dbrx", .model_types = {"dbrx"}, .architectures = {"Dbrx"}, .adjust = dbrx},
+      {.name = "dbrx", .model_types = {"dbrx"}, .architectures = {"Dbrx"}, .multi_head = true, .adjust = dbrx},
       {.name = "arctic", .model_types = {"arctic"}, .architectures = {"Arctic"}, .adjust = arctic},
       {.name = "grok",
        .model_types = {"grok-1", "grok1"},

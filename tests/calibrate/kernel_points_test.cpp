@@ -49,6 +49,19 @@ TEST(KernelPoints, GroupsByDeviceFormatAndSource) {
   EXPECT_EQ(kernel_table_kind(path), KernelTable::gemm);
 }
 
+TEST(KernelPoints, QuotesAndAByteOrderMarkChangeNothing) {
+  const auto plain = table("plain.csv", std::string(gemm_header) + "h200_sxm,bf16,lab,1024,2048,4096,1e-4,1\n");
+  const auto quoted = table("quoted.csv",
+                            "\xef\xbb\xbf\"gpu\",\"dtype\",\"source\",\"m\",\"n\",\"k\",\"latency_s\",\"use_for_"
+                            "calibration\"\r\n\"h200_sxm\",\"bf16\",\"lab\",\"1024\",\"2048\",4096,\"1e-4\",\"1\"\r\n");
+  const GemmGroup a = read_gemm_points(plain).at(0), b = read_gemm_points(quoted).at(0);
+  EXPECT_EQ(kernel_table_kind(quoted), KernelTable::gemm);
+  EXPECT_EQ(a.device, b.device);
+  EXPECT_EQ(a.source, b.source);
+  EXPECT_EQ(a.points.at(0).m, b.points.at(0).m);
+  EXPECT_EQ(a.points.at(0).measured, b.points.at(0).measured);
+}
+
 TEST(KernelPoints, ReadsAttention) {
   const auto path = table("attention.csv",
                           "system,source,dtype,batch,seqlen,heads,kv_heads,head_dim,window,latency_ms\n"

@@ -72,15 +72,15 @@ TEST(ImportRecords, EveryCase) {
     const Reader want = record.at("observed");
     if (want.has("parse")) {
       try {
-        import_topology_file(path);
+        import_topology_file(path, builtin_catalog());
         ADD_FAILURE() << id << " must be refused";
       } catch (const Error& e) {
         EXPECT_NE(std::string(e.what()).find("topo -m"), std::string::npos) << e.what();
       }
     } else if (want.has("root")) {
-      expect_xml(import_topology_file(path), want, id);
+      expect_xml(import_topology_file(path, builtin_catalog()), want, id);
     } else {
-      expect_matrix(import_topology_file(path), want, id);
+      expect_matrix(import_topology_file(path, builtin_catalog()), want, id);
     }
     ++read;
   }

@@ -43,6 +43,38 @@ TEST(HuggingFace, MissingKeyValueHeadsMeanWhatTheFamilySays) {
             1);
 }
 
+TEST(HuggingFace, MissingKeyValueHeadsOfAKnownModelAreThatModels) {
+  // An export of Llama-2 70B without the key: multi-head attention would make it 78.4 billion parameters.
+  const Transformer model = imported(
+      R"({"model_type": "llama", "hidden_size": 8192, "num_hidden_layers": 80, "num_attention_heads": 64,
+          "intermediate_size": 28672, "vocab_size": 32000})");
+  EXPECT_EQ(model.kv_heads, 8);
+  EXPECT_NEAR(parameter_counts(model).total / 68976648192.0, 1, 1e-3);
+  EXPECT_THAT(model.assumptions, testing::Contains(HasSubstr("num_key_value_heads is missing: 8 is assumed, as ")));
+  // Llama-2 7B has one for each head (and Yi-6B, of the same sizes but for its vocabulary, has not); a shape that
+  // nobody published gets what the family's class says. All say so.
+  const Transformer small = imported(
+      R"({"model_type": "llama", "hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32,
+          "intermediate_size": 11008, "vocab_size": 32000})");
+  EXPECT_EQ(small.kv_heads, 32);
+  EXPECT_THAT(small.assumptions, testing::Contains(HasSubstr("32 is assumed, as llama-2-7b of the same sizes has")));
+  EXPECT_THAT(imported(llama("")).assumptions, testing::Contains(HasSubstr("8 is assumed, as many as heads")));
+  EXPECT_THAT(imported(llama(R"("num_key_value_heads": 8)")).assumptions, testing::IsEmpty());
+}
+
+TEST(HuggingFace, SizesThatDifferByLayerAreRefusedByTheirKey) {
+  for (const char* type : {"llama", "somenewmodel"}) {
+    const std::string begin =
+        std::string(R"({"model_type": ")") + type + R"(", "hidden_size": 512, "num_hidden_layers": 2,
+      "num_attention_heads": 8, "intermediate_size": 1024, "vocab_size": 1000, )";
+    EXPECT_THAT(message(begin + R"("num_attention_heads_per_layer": [8, 4]})"),
+                HasSubstr("'num_attention_heads_per_layer' differs by layer"));
+    EXPECT_THAT(message(begin + R"("ffn_hidden_by_layer": {"0": 64}})"), HasSubstr("'ffn_hidden_by_layer'"));
+    EXPECT_THAT(message(begin + R"("moe_intermediate_size": [64, 128]})"), HasSubstr("'moe_intermediate_size'"));
+  }
+  EXPECT_EQ(imported(llama(R"("intermediate_sizes_per_layer": null)")).layers, 4);
+}
+
 TEST(HuggingFace, NullIsMissing) {
   EXPECT_EQ(imported(llama(R"("num_key_value_heads": null, "head_dim": null)")).kv_heads, 8);
 }
@@ -77,7 +109,7 @@ TEST(HuggingFace, TextModelOfAWrapper) {
                                      llama("") + "}");
   EXPECT_EQ(model.family, "llama");
   EXPECT_TRUE(model.tied_embeddings);
-  EXPECT_THAT(model.assumptions, testing::ElementsAre(HasSubstr("the text model only")));
+  EXPECT_THAT(model.assumptions, testing::Contains(HasSubstr("the text model only")));
 }
 
 TEST(HuggingFace, ClassDefaultsThatAreUsedAreListed) {

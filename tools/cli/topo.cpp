@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "command.hpp"
+#include "meshwright/core/text.hpp"
 #include "meshwright/core/units.hpp"
 #include "meshwright/hardware/catalog.hpp"
 #include "meshwright/topology/analysis.hpp"
@@ -64,8 +65,8 @@ void add_facts(Json& out, const std::map<std::string, std::string>& facts) {
         out[key].push_back(value.substr(at, end - at));
         at = end + 1;
       }
-    } else if (key != "version" && !value.empty() && value.find_first_not_of("0123456789") == std::string::npos) {
-      out[key] = std::stoi(value);
+    } else if (const auto number = parse_whole(value, 0, 1 << 30); number && key != "version") {
+      out[key] = *number;
     } else {
       out[key] = value;
     }
@@ -109,8 +110,8 @@ void print_node(const NodeTopology& node) {
   print_findings(node.findings);
 }
 
-void run_import(const ImportOptions& options) {
-  const NodeTopology node = import_topology_file(options.file);
+void run_import(const ImportOptions& options, const Globals& globals) {
+  const NodeTopology node = import_topology_file(options.file, load_catalog(globals.hardware));
   if (options.json)
     print_json(node_json(node));
   else
@@ -326,7 +327,7 @@ void add_topo(CLI::App& command, const Globals& globals) {
   auto options = std::make_shared<ImportOptions>();
   import->add_option("FILE", options->file, "The dump")->required();
   import->add_flag("--json", options->json, "One JSON document on stdout");
-  import->callback([options] { run_import(*options);
+  import->callback([options, &globals] { run_import(*options, globals);
 });
 command.require_subcommand(1);
 }  // namespace meshwright::cli

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "meshwright/hardware/node.hpp"
+#include "meshwright/hardware/catalog.hpp"
 
 namespace meshwright::topology {
 
@@ -50,14 +50,16 @@ struct NodeTopology {
   std::string vendor;                        ///< "nvidia", "amd"
   std::vector<ImportedDevice> devices;       ///< GPUs first
   std::vector<std::string> cells;            ///< [row * devices + column]: "NV18", "PIX", ...; "" = not known
+  std::vector<int> links;                    ///< [row * devices + column]: NVLinks or xGMI links of the pair, 0 = none
   int rows_present = 0, rows_usable = 0;     ///< usable without repair
   std::map<std::string, std::string> facts;  ///< of the format: XML counts, rocm link type, hops and weight
   std::vector<Finding> findings;
 
   int gpus() const;
   int nics() const;
-  const std::string& cell(int row, int column) const {
-    return cells[static_cast<std::size_t>(row) * devices.size() + static_cast<std::size_t>(column)];
+  const std::string& cell(int row, int column) const { return cells[place(row, column)]; }
+  std::size_t place(int row, int column) const {
+    return static_cast<std::size_t>(row) * devices.size() + static_cast<std::size_t>(column);
   }
 };
 
@@ -68,12 +70,17 @@ std::vector<std::vector<std::string>> nvlink_groups(const NodeTopology& node);
 /// Nearest NICs of each GPU whose row was read (with `all`, also repaired and mirrored rows).
 std::map<std::string, NearNics> nearest_nics(const NodeTopology& node, bool all = false);
 
-/// Reads a dump of any of the formats. Throws Error(name, ...) in one line where it is none of them.
-NodeTopology import_topology(std::string_view text, const std::string& name);
-NodeTopology import_topology_file(const std::filesystem::path& path);
+/// Most GPUs and NICs of one node that a dump may name; more is no node, and is refused in one line.
+inline constexpr int most_devices = 1024;
+
+/// Reads a dump of any of the formats. `catalog` tells what a PCI device id is and how many links a GPU has. Throws
+/// Error(name, ...) in one line where it is none of them or names more than `most_devices`. Names in it are fit for a
+/// terminal: control characters of the dump are escaped.
+NodeTopology import_topology(std::string_view text, const std::string& name, const Catalog& catalog);
+NodeTopology import_topology_file(const std::filesystem::path& path, const Catalog& catalog);
 
 /// Findings of a node, from its matrix alone; import_topology() has them already.
-std::vector<Finding> node_findings(const NodeTopology& node);
+std::vector<Finding> node_findings(const NodeTopology& node, const Catalog& catalog);
 
 /// Findings of a cluster as described: NICs per GPU, PCIe against NIC speed, tiers, oversubscription, radix, rails.
 std::vector<Finding> check_cluster(const Cluster& cluster);

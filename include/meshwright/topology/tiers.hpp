@@ -1,6 +1,7 @@
 #pragma once
 // The scale-out network in tiers: how many switches deep it must be, what each tier reaches, and what one rank gets of
 // it. Closed form, from the cluster's description alone; fabric.hpp builds the same network as a graph.
+#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -52,5 +53,10 @@ TierPlan plan_tiers(const Cluster& cluster);
 BytesPerSecond nic_bandwidth_per_rank(const Cluster& cluster);
 /// x16 slot of "pcie-gen4" and the like, peak per direction; zero for other names.
 BytesPerSecond pcie_bandwidth(std::string_view pcie, int lanes = 16);
+/// Rates of PCIe 1 to 7 [GT/s a lane].
+inline constexpr std::array<double, 7> pcie_rates = {2.5, 5, 8, 16, 32, 64, 128};
+/// What `lanes` at a rate carry per direction after line coding: 8b/10b up to 5 GT/s, 128b/130b up to 32, above it
+/// flits of 256 bytes with 236 of data (PCI-SIG base specifications 1.0 to 7.0). 2.5 GT/s x1 is 0.25 GB/s.
+BytesPerSecond pcie_bandwidth(double giga_transfers, int lanes);
 
 }  // namespace meshwright::topology

@@ -1,0 +1,45 @@
+// What a description says about a cluster.
+#include <fmt/format.h>
+
+#include "meshwright/core/units.hpp"
+#include "meshwright/topology/import.hpp"
+#include "meshwright/topology/tiers.hpp"
+
+namespace meshwright::topology {
+
+std::vector<Finding> check_cluster(const Cluster& cluster) {
+  std::vector<Finding> out;
+  const Node& node = cluster.node;
+  const auto add = [&](std::string kind, Severity severity, std::string text) {
+    out.push_back({std::move(kind), severity, std::move(text), {}});
+  };
+  const BytesPerSecond slot = pcie_bandwidth(node.pcie);
+  if (cluster.nodes > 1 && node.nics > 0 && node.nics < node.accelerators)
+    add("shared-nic", Severity::warning,
+        fmt::format("{} NICs for {} accelerators: each gets {}", node.nics, node.accelerators,
+                    format(nic_bandwidth_per_rank(cluster))));
+  if (node.nics > 0 && slot.value() > 0 && node.nic_bandwidth > slot * 1.01)
+    add("wrong-speed", Severity::warning,
+        fmt::format("NICs of {} on {} slots of {}: the slot is the limit", format(node.nic_bandwidth), node.pcie,
+                    format(slot)));
+  if (cluster.nodes > 1 && node.nics == 0 && node.fabric != "ici")
+    add("no-nic", Severity::warning, "no NICs for training: scale-out is taken as 100 Gb/s of host Ethernet");
+  if (node.scale_up == ScaleUpKind::none || node.scale_up == ScaleUpKind::pcie)
+    add("pcie-only", Severity::note, "no NVLink or the like: tensor parallelism runs over PCIe and the socket link");
+  const TierPlan plan = plan_tiers(cluster);
+  for (const Tier& tier : plan.tiers)
+    if (tier.oversubscription > 1.001)
+      add("oversubscribed", Severity::warning,
+          fmt::format("{} is oversubscribed {:.3g}:1; an accelerator gets {} when all cross it", tier.name,
+                      tier.oversubscription, format(tier.per_rank)));
+  if (cluster.nodes > 1 && cluster.network.routing == "ecmp" && plan.tiers.size() > 1)
+    add("ecmp", Severity::warning,
+        fmt::format("plain ECMP hashing: collisions leave about {:.0f} % of line rate above the leaf",
+                    100 * routing_efficiency(node.fabric, "ecmp")));
+  if (!plan.joins_rails && node.scale_up_domain <= 1)
+    add("rail-relay", Severity::error,
+        "rails are not joined and accelerators cannot relay over NVLink: ranks on different rails cannot talk");
+  return out;
+}
+
+}  // namespace meshwright::topology
