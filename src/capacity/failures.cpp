@@ -31,13 +31,15 @@ FailureUnit read_unit(const Reader& r) {
 }
 
 Component read_component(const Reader& r) {
-  r.allow_only({"name", "per", "rate", "events", "units", "time", "hardware", "stops", "repair", "notes", "source"});
+  r.allow_only({"name", "per", "rate", "events", "units", "time", "hardware", "stops", "store_only", "repair", "notes",
+                "source"});
   Component c;
   c.name = r.at("name").string();
   c.per = read_unit(r.at("per"));
   c.rate = read_rate(r);
   c.hardware = r.boolean_or("hardware", true);
   c.stops = r.boolean_or("stops", true);
+  c.store_only = r.boolean_or("store_only", false);
   c.repair = r.quantity_or("repair", Seconds{});
   c.source = r.string_or("source", "");
   return c;

@@ -5,12 +5,11 @@
 #include <limits>
 #include <vector>
 
+#include "capacity/normal.hpp"
 #include "capacity/random.hpp"
 
 namespace meshwright::capacity {
 namespace {
-
-double normal_distribution(double z) { return 0.5 * std::erfc(-z / std::sqrt(2.0)); }
 
 /// P(one host's slowest GPU <= x).
 double host_distribution(const StragglerModel& m, int per_host, double x) {

@@ -31,8 +31,10 @@ constexpr Unit bytes_units[] = {{"GB", 1e9},
                                 {"MiB", 1048576.0},
                                 {"GiB", 1073741824.0},
                                 {"TiB", 1099511627776.0}};
-constexpr Unit seconds_units[] = {{"s", 1},    {"ms", 1e-3}, {"us", 1e-6}, {"µs", 1e-6},    {"ns", 1e-9},
-                                  {"min", 60}, {"h", 3600},  {"d", 86400}, {"days", 86400}, {"y", 31557600.0}};
+constexpr Unit seconds_units[] = {{"s", 1},        {"ms", 1e-3},      {"us", 1e-6},         {"µs", 1e-6},
+                                  {"ns", 1e-9},    {"min", 60},       {"h", 3600},          {"d", 86400},
+                                  {"days", 86400}, {"y", 31557600.0}, {"minutes", 60},      {"hours", 3600},
+                                  {"day", 86400},  {"weeks", 604800}, {"year", 31557600.0}, {"years", 31557600.0}};
 constexpr Unit flops_units[] = {{"TFLOP", 1e12}, {"FLOP", 1},     {"MFLOP", 1e6}, {"GFLOP", 1e9},
                                 {"PFLOP", 1e15}, {"EFLOP", 1e18}, {"ZFLOP", 1e21}};
 constexpr Unit rate_units[] = {{"GB/s", 1e9},
@@ -56,12 +58,19 @@ constexpr Unit flop_rate_units[] = {{"TFLOP/s", 1e12}, {"FLOP/s", 1},    {"GFLOP
                                     {"EFLOP/s", 1e18}, {"TFLOPS", 1e12}, {"PFLOPS", 1e15}, {"MFLOP/s", 1e6}};
 constexpr Unit watt_units[] = {{"W", 1}, {"kW", 1e3}, {"MW", 1e6}, {"GW", 1e9}, {"mW", 1e-3}};
 constexpr Unit joule_units[] = {{"J", 1}, {"kJ", 1e3}, {"MJ", 1e6}, {"kWh", 3.6e6}, {"MWh", 3.6e9}, {"pJ", 1e-12}};
-constexpr Unit dollar_units[] = {{"$", 1}, {"USD", 1}, {"k$", 1e3}, {"M$", 1e6}, {"B$", 1e9}};
+constexpr Unit dollar_units[] = {{"$", 1},       {"USD", 1},     {"k$", 1e3},   {"M$", 1e6},
+                                 {"B$", 1e9},    {"kUSD", 1e3},  {"MUSD", 1e6}, {"BUSD", 1e9},
+                                 {"k USD", 1e3}, {"M USD", 1e6}, {"B USD", 1e9}};
 constexpr Unit hertz_units[] = {{"Hz", 1}, {"kHz", 1e3},       {"MHz", 1e6},        {"GHz", 1e9},
                                 {"/s", 1}, {"/h", 1.0 / 3600}, {"/d", 1.0 / 86400}, {"/y", 1.0 / 31557600.0}};
 constexpr Unit second_per_byte_units[] = {{"s/B", 1}, {"us/B", 1e-6}, {"ns/B", 1e-9}, {"ps/B", 1e-12}};
-constexpr Unit dollar_rate_units[] = {{"$/h", 1.0 / 3600}, {"USD/h", 1.0 / 3600}, {"$/y", 1.0 / 31557600.0}};
-constexpr Unit dollar_energy_units[] = {{"$/kWh", 1 / 3.6e6}, {"USD/kWh", 1 / 3.6e6}, {"$/MWh", 1 / 3.6e9}};
+constexpr Unit dollar_rate_units[] = {
+    {"$/h", 1.0 / 3600},         {"USD/h", 1.0 / 3600},     {"$/y", 1.0 / 31557600.0},
+    {"USD/y", 1.0 / 31557600.0}, {"$/hour", 1.0 / 3600},    {"USD/hour", 1.0 / 3600},
+    {"$/GPU-h", 1.0 / 3600},     {"USD/GPU-h", 1.0 / 3600}, {"USD/GPU-hour", 1.0 / 3600}};
+constexpr Unit dollar_energy_units[] = {{"$/kWh", 1 / 3.6e6},          {"USD/kWh", 1 / 3.6e6},
+                                        {"$/MWh", 1 / 3.6e9},          {"USD/MWh", 1 / 3.6e9},
+                                        {"$/kW-month", 1 / 2629800e3}, {"USD/kW-month", 1 / 2629800e3}};
 
 struct UnitFamily {
   Dimension dimension;

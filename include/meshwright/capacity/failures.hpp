@@ -38,10 +38,11 @@ struct Spread {
 struct Component {
   std::string name;
   FailureUnit per = FailureUnit::host;
-  Hertz rate{};          ///< of one unit
-  bool hardware = true;  ///< the host has to be replaced; false: a restart in place does
-  bool stops = true;     ///< a single one stops the job; false: traffic goes around it
-  Seconds repair{};      ///< until the part is back
+  Hertz rate{};             ///< of one unit
+  bool hardware = true;     ///< the host has to be replaced; false: a restart in place does
+  bool stops = true;        ///< a single one stops the job; false: traffic goes around it
+  bool store_only = false;  ///< takes the memory of a host and its peer with it: only the store survives
+  Seconds repair{};         ///< until the part is back
   std::string source;
 };
 
@@ -51,7 +52,7 @@ struct Recovery {
   Seconds replacement{};  ///< a hot spare takes the place of a host
   Seconds requeue{};      ///< without a spare: the scheduler finds another host, where there is one
   Seconds restart{};      ///< processes, communicators, compilation
-  Spread spread;
+  Spread spread{};
 };
 
 /// What one source observed, or the user states.
@@ -72,8 +73,8 @@ const std::vector<FailureProfile>& failure_profiles();
 /// A profile by name; Error(where, ...) with the nearest spelling.
 const FailureProfile& failure_profile(std::string_view name, const std::string& where);
 /// `base` with what the object states over it: {"node_rate", "spread", "components" [{"name", "per", "rate" or
-/// "events", "units", "time", "hardware", "stops", "repair"}], "recovery" {...}, "planned"}. Rates are "6.5e-3 /d",
-/// "3.8 per 1000 node-days" (of "node_rate"), or events over units and time.
+/// "events", "units", "time", "hardware", "stops", "store_only", "repair"}], "recovery" {...}, "planned"}. Rates are
+/// "6.5e-3 /d", "3.8 per 1000 node-days" (of "node_rate"), or events over units and time.
 FailureProfile read_failure_profile(const Reader& reader, FailureProfile base);
 /// "6.5e-3 /d" or "5 per 1000 node-days".
 Hertz read_node_rate(const Reader& reader);

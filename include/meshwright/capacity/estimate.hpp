@@ -1,0 +1,77 @@
+#pragma once
+// One run on one cluster: days, goodput, money and energy, each as a sum of named terms.
+#include <string>
+#include <vector>
+
+#include "meshwright/capacity/checkpoint.hpp"
+#include "meshwright/capacity/economics.hpp"
+#include "meshwright/capacity/run_time.hpp"
+#include "meshwright/capacity/stragglers.hpp"
+#include "meshwright/parallel/prediction.hpp"
+
+namespace meshwright::capacity {
+
+/// What the run needs of a predicted step.
+struct StepFacts {
+  Seconds step{};
+  double p10 = 1, p90 = 1;  ///< band over the step
+  double compute = 1;       ///< share of it in which accelerators compute
+  double scale_out = 0;     ///< communication between scale-up domains, hidden or exposed, over the step
+  double model_flops = 0;   ///< a step, all devices
+};
+StepFacts step_facts(const parallel::Job& job, const parallel::Prediction& prediction);
+
+/// A run, ready for arithmetic: nothing in it depends on an input.
+struct RunCase {
+  Site site;
+  RunTime time;
+  StepFacts step;          ///< of the phase that takes longest
+  double model_flops = 0;  ///< of the whole run
+  Bytes state{};           ///< one checkpoint
+};
+
+/// The run of `schedule` with the layout of `prediction`; other batches and sequence lengths of the schedule are
+/// predicted with the same layout. Throws Error(where, ...) where one of them cannot run with it.
+RunCase make_run(const hardware::Catalog& catalog, const parallel::Job& job, const parallel::Prediction& prediction,
+                 const RunSchedule& schedule, const CheckpointChoice& checkpoint, const std::string& where);
+
+/// Everything that is assumed about it.
+struct RunAssumptions {
+  FailureProfile failures = failure_profiles().front();
+  CheckpointChoice checkpoint;
+  Inputs inputs;
+};
+
+struct RunEstimate {
+  double tokens = 0;
+  long long steps = 0;
+  Seconds wall{};
+  double gpu_hours = 0;
+  double goodput = 1;                              ///< training and evaluation over wall time
+  double interruptions = 0;                        ///< unplanned, of the whole run
+  Seconds mtbf{};                                  ///< of the job; zero = never fails
+  Seconds checkpoint_interval{}, peer_interval{};  ///< useful work between two; peer: zero without that level
+  Bytes checkpoint{};
+  int spares = 0;             ///< hot-spare hosts
+  StragglerTimes stragglers;  ///< factors on the compute of a step, against ranks as the calibration had
+  Term time;                  ///< seconds; sums to `wall`
+  Term capex, cost;           ///< dollars
+  bool rented = false;
+  std::vector<std::string> unpriced;  ///< no cost where not empty and not rented
+  Joules energy{};
+  Watts power{};        ///< at the meter while training
+  Watts provisioned{};  ///< IT power to be connected
+  double carbon_kg = 0;
+  double usd_per_trillion_tokens = 0;
+  double usd_per_pflops_day = 0;  ///< of model FLOPs done
+};
+
+/// Days, goodput, money and energy of a run. Waiting for hosts, maintenance, degraded operation and given-up
+/// checkpoints add to the process of goodput.hpp in proportion to its wall time (each a small share).
+RunEstimate estimate_run(const RunCase& run, const RunAssumptions& assumptions);
+
+/// A degraded network's share of time: failures that traffic goes around, times repair, times how much slower a step
+/// is.
+double degraded_share(const RunCase& run, const JobFailures& failures, double repair_factor);
+
+}  // namespace meshwright::capacity

@@ -1,0 +1,46 @@
+#pragma once
+// What capacity needs of a cluster, worked out once: counts of parts, what a fault costs, what was bought.
+#include <string>
+#include <vector>
+
+#include "meshwright/capacity/failures.hpp"
+#include "meshwright/hardware/catalog.hpp"
+#include "meshwright/topology/bill.hpp"
+
+namespace meshwright::capacity {
+
+/// One line of the purchase.
+struct Purchase {
+  std::string what, model;
+  double count = 0;
+  Dollars each{};       ///< zero = the database has no price
+  Watts power{};        ///< of one
+  double gigabits = 0;  ///< capacity of a switch in one direction, for lines without a price
+  enum class Part { node, switch_, cable } part = Part::cable;
+  std::string note;
+};
+
+struct Site {
+  std::string cluster;
+  int accelerators = 0;  ///< that the job uses
+  double hosts = 0;
+  int per_host = 1;
+  std::string accelerator, node;
+  Watts tdp{}, node_power{};      ///< of an accelerator; nameplate of a node, zero = not published
+  BytesPerSecond host_link{};     ///< of one accelerator to its host, line rate
+  BytesPerSecond host_network{};  ///< NICs of one host together
+  UnitCounts counts;
+  bool survives_leaf = false;                                        ///< every NIC has a port in several planes
+  double slowdown_cable = 1, slowdown_leaf = 1, slowdown_upper = 1;  ///< network time with one of them down
+  std::vector<Purchase> purchases;                                   ///< nodes first
+  DollarsPerSecond rent{};  ///< of one accelerator, where the database knows one
+  std::string rent_note;
+  Dollars accelerator_price{};  ///< of one, zero = not known
+  std::string accelerator_note;
+};
+
+/// Facts of the part of the cluster that `accelerators` use. Purchases: nodes with their usual NICs, what other NICs
+/// cost more or less, switches, cables and optics of the scale-out network in proportion.
+Site make_site(const hardware::Catalog& catalog, const Cluster& cluster, int accelerators);
+
+}  // namespace meshwright::capacity

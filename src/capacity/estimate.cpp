@@ -1,0 +1,271 @@
+#include "meshwright/capacity/estimate.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "meshwright/capacity/spares.hpp"
+#include "meshwright/core/error.hpp"
+#include "meshwright/parallel/groups.hpp"
+
+namespace meshwright::capacity {
+namespace {
+
+Term seconds(std::string name, double value, std::string formula) {
+  return {
+      .name = std::move(name), .value = value, .unit = "s", .formula = std::move(formula), .source = "", .parts = {}};
+}
+
+StragglerModel straggler_model(const Inputs& inputs) {
+  return {.spread = inputs("stragglers.spread"),
+          .slow_share = inputs("stragglers.slow_share"),
+          .slow_factor = inputs("stragglers.slow_factor"),
+          .jitter = inputs("stragglers.jitter")};
+}
+
+/// Factors of the job's ranks over those of the runs that the step time is calibrated on.
+StragglerTimes stragglers_of(const Site& site, const Inputs& inputs) {
+  const StragglerModel model = straggler_model(inputs);
+  const auto hosts = [&](double accelerators) {
+    return std::max(1, static_cast<int>(std::lround(accelerators / site.per_host)));
+  };
+  const double base = straggler_times(model, {hosts(inputs("stragglers.reference_ranks")), site.per_host}).mean;
+  const StragglerTimes here = straggler_times(model, {hosts(site.accelerators), site.per_host});
+  return {here.mean / base, here.p50 / base, here.p99 / base};
+}
+
+JobFailures scaled(JobFailures f, double factor) {
+  for (ComponentFailures& c : f.components) c.rate *= factor;
+  for (Hertz* rate : {&f.stops, &f.replaced, &f.software, &f.degraded}) *rate *= factor;
+  return f;
+}
+
+/// Mean repair of the hosts that are replaced.
+Seconds repair_time(const JobFailures& f, double factor) {
+  double weighted = 0, sum = 0;
+  for (const ComponentFailures& c : f.components) {
+    if (!c.component->hardware || !c.component->stops) continue;
+    weighted += c.rate.value() * c.component->repair.value();
+    sum += c.rate.value();
+  }
+  return Seconds::base(sum > 0 ? weighted / sum * factor : 0);
+}
+
+/// Recovery without waiting for a host.
+struct Downtimes {
+  Seconds software, hardware;
+};
+Downtimes downtimes(const Recovery& r, double factor) {
+  const Seconds software = (r.detection + r.diagnosis + r.restart) * factor;
+  return {software, software + r.replacement * factor};
+}
+
+/// Failure classes by what survives them: a peer's memory, or only the store.
+Process build_process(const RunAssumptions& a, const JobFailures& f, const CheckpointPath& path) {
+  const Downtimes down = downtimes(a.failures.recovery, a.inputs("failures.recovery"));
+  Process process;
+  process.levels = path.levels;
+  const bool peers = path.levels.size() > 1;
+  Hertz store{};
+  for (const ComponentFailures& c : f.components) {
+    if (c.component->stops && c.component->store_only) store += c.rate;
+  }
+  const Seconds load = peers ? path.load_memory : path.load_store;
+  const Hertz hardware = std::max(Hertz{}, f.replaced - store);
+  if (f.software.value() > 0) process.failures.push_back({"software", f.software, down.software + load, 0});
+  if (hardware.value() > 0) process.failures.push_back({"hardware", hardware, down.hardware + load, 0});
+  if (store.value() > 0)
+    process.failures.push_back({"store only", store, down.hardware + path.load_store, peers ? 1 : 0});
+  return process;
+}
+
+void choose_intervals(Process& process, const CheckpointChoice& choice, Seconds step) {
+  constexpr double never = 1e10;  // seconds between failures of a job that has none
+  for (std::size_t l = 0; l < process.levels.size(); ++l) {
+    CheckpointLevel& level = process.levels[l];
+    const bool outer = l + 1 == process.levels.size();
+    const Seconds stated = outer ? choice.interval : choice.peer_interval;
+    double rate = 0;
+    for (const FailureClass& f : process.failures) rate += f.level == static_cast<int>(l) ? f.rate.value() : 0;
+    const Seconds mtbf = Seconds::base(rate > 0 ? 1 / rate : never);
+    level.interval = stated.value() > 0 ? std::max(stated, step) : best_interval(level.blocking, level.lag, mtbf, step);
+    // Whole steps.
+    level.interval = step * std::max(1.0, std::round(level.interval / step));
+  }
+}
+
+int spare_hosts(const RunAssumptions& a, const Site& site, double in_repair) {
+  constexpr double short_in = 0.01;  // of the failures
+  const double share = a.inputs("failures.spares");
+  return share > 0 ? static_cast<int>(std::ceil(share * site.hosts - 1e-9)) : spares_for(in_repair, short_in);
+}
+
+/// Seconds that come on top of the process, a second of its wall time.
+struct Extra {
+  double waiting = 0, planned = 0, rollback = 0;
+};
+
+parallel::Prediction predict_other(parallel::Job job, const Layout& layout, int seq_len, int global_batch,
+                                   const std::string& where) {
+  job.seq_len = seq_len;
+  job.global_batch = global_batch;
+  if (const auto refused = parallel::violation(job, layout)) {
+    throw Error(where, fmt::format("the layout {} cannot run sequences of {} with a batch of {}: {}",
+                                   describe_layout(layout), seq_len, global_batch, refused->text()));
+  }
+  return parallel::predict(job, layout);
+}
+
+/// Wall time that is not training at full power.
+struct Losses {
+  Seconds stalled, idle;
+};
+
+Term time_terms(const RunCase& run, double model, double useful, double base, const WallShares& shares,
+                const Extra& extra, double degraded) {
+  const double training = run.time.training.value() * model, evaluation = run.time.evaluation.value() * model;
+  Term wall = seconds("wall", 0, "");
+  wall.parts = {seconds("training", training, "steps x predicted step time"),
+                seconds("evaluation", evaluation, "evaluations x their time"),
+                seconds("stragglers", useful - training - evaluation,
+                        "compute x (slowest rank / that of the runs that calibrate the step time - 1)"),
+                seconds("checkpoints", base * shares.checkpoint, "blocked by saving"),
+                seconds("lost work", base * (shares.lost + extra.rollback), "done again since the last checkpoint"),
+                seconds("recovery", base * shares.down, "detection, diagnosis, replacement, restart, loading"),
+                seconds("waiting for hosts", base * extra.waiting, "no spare left: until a host is repaired"),
+                seconds("maintenance", base * extra.planned, "planned stops"),
+                seconds("degraded network", degraded, "failures that traffic goes around"),
+                seconds("warm-up", run.time.warm_up.value(), "once")};
+  for (const Term& part : wall.parts) wall.value += part.value;
+  return wall;
+}
+
+/// Everything about time; fills its part of `out`.
+Losses estimate_time(const RunCase& run, const RunAssumptions& a, RunEstimate& out) {
+  const Inputs& in = a.inputs;
+  out.stragglers = stragglers_of(run.site, in);
+  const double model = in("step.time"), slow = 1 + run.step.compute * (out.stragglers.mean - 1);
+  const double useful = (run.time.training + run.time.evaluation).value() * model * slow;
+  const JobFailures failures =
+      scaled(job_failures(a.failures, run.site.counts, run.site.survives_leaf), in("failures.rate"));
+  Process process = build_process(a, failures, checkpoint_path(a.checkpoint, run.state, run.site, in));
+  choose_intervals(process, a.checkpoint, run.step.step * (model * slow));
+  const WallShares shares = wall_shares(process);
+  const double base = useful / shares.useful;
+  const Seconds repair = repair_time(failures, in("failures.repair"));
+  const double in_repair = failures.replaced.value() * repair.value();
+  out.spares = spare_hosts(a, run.site, in_repair);
+  const Seconds wait = shortage_wait(repair, out.spares) + a.failures.recovery.requeue * in("failures.recovery");
+  const Extra extra{
+      .waiting = failures.replaced.value() * shortage(in_repair, out.spares) * wait.value(),
+      .planned = failures.planned.value() * a.failures.planned_for.value() * in("failures.recovery"),
+      .rollback = failures.stops.value() * a.checkpoint.rollback * process.levels.back().interval.value()};
+  const double degraded = useful * degraded_share(run, failures, in("failures.repair"));
+  out.time = time_terms(run, model, useful, base, shares, extra, degraded);
+  out.wall = Seconds::base(out.time.value);
+  out.goodput = out.time.value > 0 ? useful / out.time.value : 1;
+  out.gpu_hours = run.site.accelerators * out.time.value / 3600;
+  out.interruptions = failures.stops.value() * base;
+  out.mtbf = failures.stops.value() > 0 ? failures.mtbf() : Seconds{};
+  out.checkpoint_interval = process.levels.back().interval;
+  if (process.levels.size() > 1) out.peer_interval = process.levels.front().interval;
+  return {Seconds::base(base * shares.checkpoint),
+          Seconds::base(base * (shares.down + extra.waiting + extra.planned)) + run.time.warm_up};
+}
+
+void estimate_money(const RunCase& run, const RunAssumptions& a, const Losses& losses, RunEstimate& out) {
+  const Power power = site_power(run.site, run.step.compute, out.spares, a.inputs);
+  const Usage usage{.wall = out.wall,
+                    .running = out.wall - losses.stalled - losses.idle,
+                    .waiting = losses.stalled,
+                    .idle = losses.idle,
+                    .accelerators = static_cast<double>(run.site.accelerators)};
+  Capex bought = capex(run.site, out.spares, a.inputs);
+  RunCost cost = run_cost(run.site, bought, power, usage, a.inputs);
+  out.capex = std::move(bought.terms);
+  out.unpriced = std::move(bought.unpriced);
+  out.cost = std::move(cost.cost);
+  out.rented = cost.rented;
+  out.energy = cost.energy;
+  out.carbon_kg = cost.carbon_kg;
+  out.power = power.running * a.inputs("prices.pue");
+  out.provisioned = power.provisioned;
+  out.usd_per_trillion_tokens = out.cost.value / (out.tokens / 1e12);
+  if (run.model_flops > 0) out.usd_per_pflops_day = out.cost.value / (run.model_flops / (1e15 * 86400));
+}
+
+}  // namespace
+
+StepFacts step_facts(const parallel::Job& job, const parallel::Prediction& p) {
+  const parallel::Groups groups = parallel::groups(p.layout);
+  const auto leaves_domain = [&](const parallel::Group& g) {
+    return static_cast<long long>(g.size - 1) * g.stride >= job.cluster.node.scale_up_domain;
+  };
+  Seconds far{};
+  if (leaves_domain(groups.tensor)) far += p.time.tensor_parallel + p.hidden.tensor_parallel;
+  if (leaves_domain(groups.context)) far += p.time.context_parallel;
+  if (leaves_domain(groups.expert)) far += p.time.expert_parallel + p.hidden.expert_parallel;
+  if (leaves_domain(groups.pipeline)) far += p.time.pipeline;
+  if (leaves_domain(groups.data)) far += p.time.data_parallel + p.hidden.data_parallel;
+  const Seconds busy = p.time.compute + p.time.recompute + p.time.optimizer;
+  return {.step = p.step_time,
+          .p10 = p.p10.value() > 0 ? p.p10 / p.step_time : 1,
+          .p90 = p.p90.value() > 0 ? p.p90 / p.step_time : 1,
+          .compute = std::clamp(busy / p.step_time, 0.0, 1.0),
+          .scale_out = std::clamp(far / p.step_time, 0.0, 1.0),
+          .model_flops = p.model_flops};
+}
+
+RunCase make_run(const hardware::Catalog& catalog, const parallel::Job& job, const parallel::Prediction& prediction,
+                 const RunSchedule& schedule, const CheckpointChoice& checkpoint, const std::string& where) {
+  RunCase run;
+  run.site = make_site(catalog, job.cluster, job.accelerators);
+  run.state = checkpoint_bytes(job, checkpoint);
+  Seconds longest{};
+  const auto step_of = [&](int seq_len, int global_batch) {
+    const parallel::Prediction p = seq_len == job.seq_len && global_batch == job.global_batch
+                                       ? prediction
+                                       : predict_other(job, prediction.layout, seq_len, global_batch, where);
+    const StepFacts facts = step_facts(job, p);
+    if (facts.step * global_batch > longest) {
+      longest = facts.step * global_batch;
+      run.step = facts;
+    }
+    return facts.step;
+  };
+  run.time = run_time(schedule, step_of, where);
+  for (const Segment& s : run.time.segments)
+    run.model_flops += flops_per_token(job.model, s.seq_len, FlopsConvention::causal) * s.tokens;
+  return run;
+}
+
+double degraded_share(const RunCase& run, const JobFailures& failures, double repair_factor) {
+  double share = 0;
+  for (const ComponentFailures& c : failures.components) {
+    const FailureUnit per = c.component->per;
+    const bool redundant =
+        run.site.survives_leaf && (per == FailureUnit::leaf_switch || per == FailureUnit::host_cable);
+    if (c.component->stops && !redundant) continue;
+    const double slowdown = per == FailureUnit::host_cable    ? run.site.slowdown_cable
+                            : per == FailureUnit::leaf_switch ? run.site.slowdown_leaf
+                                                              : run.site.slowdown_upper;
+    if (!std::isfinite(slowdown)) continue;
+    const double down = -std::expm1(-c.rate.value() * c.component->repair.value() * repair_factor);
+    share += down * (slowdown - 1) * run.step.scale_out;
+  }
+  return share;
+}
+
+RunEstimate estimate_run(const RunCase& run, const RunAssumptions& a) {
+  RunEstimate out;
+  out.tokens = run.time.tokens;
+  out.steps = run.time.steps;
+  out.checkpoint = run.state;
+  const Losses losses = estimate_time(run, a, out);
+  estimate_money(run, a, losses, out);
+  return out;
+}
+
+}  // namespace meshwright::capacity
