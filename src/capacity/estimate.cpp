@@ -8,7 +8,6 @@
 
 #include "meshwright/capacity/spares.hpp"
 #include "meshwright/core/error.hpp"
-#include "meshwright/parallel/groups.hpp"
 
 namespace meshwright::capacity {
 namespace {
@@ -199,9 +198,9 @@ void estimate_money(const RunCase& run, const RunAssumptions& a, const Losses& l
 }  // namespace
 
 StepFacts step_facts(const parallel::Job& job, const parallel::Prediction& p) {
-  const parallel::Groups groups = parallel::groups(p.layout);
+  const parallel::Groups& groups = p.placement.groups;
   const auto leaves_domain = [&](const parallel::Group& g) {
-    return static_cast<long long>(g.size - 1) * g.stride >= job.cluster.node.scale_up_domain;
+    return span_of(g) >= job.cluster.node.scale_up_domain;
   };
   Seconds far{};
   if (leaves_domain(groups.tensor)) far += p.time.tensor_parallel + p.hidden.tensor_parallel;

@@ -20,21 +20,13 @@ Windows add_kernels(BlockCost& cost, std::span<const Operator> operators, const 
     cost.weight_gradient += t.weight_gradient;
     if (op.in_selective) cost.recompute[1].compute += t.forward;
     windows.add(op, t);
-    (op.expert ? cost.expert_parameters : cost.parameters) += op.weight_elements;
   }
+  const RankParameters held = parameters_of(operators);
+  cost.parameters = held.dense, cost.expert_parameters = held.experts;
   const Bytes added =
       Bytes::base((cost.parameters + cost.expert_parameters) * job.framework.kernels.accumulation_traffic);
   cost.backward.compute += memory_bound_time(added, job.cluster.accelerator);
   return windows;
-}
-
-Shard shard_of(const BlockContext& x) {
-  return {.tp = x.layout.tp,
-          .cp = x.layout.cp,
-          .ep = x.layout.ep,
-          .etp = expert_tensor_parallel(x.layout),
-          .sequence_parallel = x.layout.sequence_parallel && x.layout.tp > 1,
-          .imbalance = x.job.moe_imbalance};
 }
 
 /// Launches of forward and backward: three products a GEMM (one launch an expert, where low precision keeps experts in
@@ -71,24 +63,27 @@ BlockCost block_cost(const BlockContext& x, const LayerShape& shape, std::span<c
 }  // namespace
 
 BlockCost layer_cost(const BlockContext& x, const LayerShape& shape) {
-  return block_cost(
-      x, shape, layer_operators(x.job.model, shape, x.layout.micro_batch, x.job.seq_len, shard_of(x), x.job.precision));
+  return block_cost(x, shape,
+                    layer_operators(x.job.model, shape, x.layout.micro_batch, x.job.seq_len, shard_of(x.job, x.layout),
+                                    x.job.precision));
 }
 
 BlockCost mtp_cost(const BlockContext& x) {
   if (x.job.model.mtp_layers == 0) return {};
-  return block_cost(x, layer_shape(x.job.model, x.job.model.layers - 1),
-                    mtp_operators(x.job.model, x.layout.micro_batch, x.job.seq_len, shard_of(x), x.job.precision));
+  return block_cost(
+      x, layer_shape(x.job.model, x.job.model.layers - 1),
+      mtp_operators(x.job.model, x.layout.micro_batch, x.job.seq_len, shard_of(x.job, x.layout), x.job.precision));
 }
 
 BlockCost embedding_cost(const BlockContext& x) {
   const auto operators =
-      embedding_operators(x.job.model, x.layout.micro_batch, x.job.seq_len, shard_of(x), x.job.precision);
+      embedding_operators(x.job.model, x.layout.micro_batch, x.job.seq_len, shard_of(x.job, x.layout), x.job.precision,
+                          x.job.framework.rules.vocab_multiple);
   BlockCost cost;
   add_kernels(cost, operators, x.job);
   if (x.layout.tp > 1) {
     const auto run = [&](Collective c) {
-      return x.communication.time(c, activation_bytes(x, x.job.model.hidden), groups(x.layout).tensor);
+      return x.communication.time(c, activation_bytes(x, x.job.model.hidden), groups(x.layout, x.job.framework).tensor);
     };
     const bool scatter = x.layout.sequence_parallel;
     cost.forward.tensor = run(scatter ? Collective::reduce_scatter : Collective::all_reduce);
@@ -98,13 +93,14 @@ BlockCost embedding_cost(const BlockContext& x) {
 }
 
 BlockCost head_cost(const BlockContext& x) {
-  const auto operators = head_operators(x.job.model, x.layout.micro_batch, x.job.seq_len, shard_of(x), x.job.precision,
-                                        x.job.framework.rules.vocab_multiple);
+  const auto operators = head_operators(x.job.model, x.layout.micro_batch, x.job.seq_len, shard_of(x.job, x.layout),
+                                        x.job.precision, x.job.framework.rules.vocab_multiple);
   BlockCost cost;
   const Windows windows = add_kernels(cost, operators, x.job);
   if (x.layout.tp > 1) {
     const auto run = [&](Collective c) {
-      return x.communication.time(c, activation_bytes(x, windows.column.width), groups(x.layout).tensor);
+      return x.communication.time(c, activation_bytes(x, windows.column.width),
+                                  groups(x.layout, x.job.framework).tensor);
     };
     const Seconds back = run(x.layout.sequence_parallel ? Collective::reduce_scatter : Collective::all_reduce);
     const Overlap o = x.job.framework.overlap.tp_backward
@@ -114,11 +110,6 @@ BlockCost head_cost(const BlockContext& x) {
     cost.backward.tensor = o.exposed, cost.backward.tensor_hidden = o.hidden;
   }
   return cost;
-}
-
-Bytes boundary_bytes(const BlockContext& x) {
-  // With sequence parallelism, or Megatron's scatter-gather of sends, each tensor rank sends its own part.
-  return activation_bytes(x, x.job.model.hidden) / x.layout.tp;
 }
 
 }  // namespace meshwright::parallel

@@ -20,7 +20,5 @@ BlockCost layer_cost(const BlockContext& context, const LayerShape& shape);
 BlockCost mtp_cost(const BlockContext& context);
 BlockCost embedding_cost(const BlockContext& context);
 BlockCost head_cost(const BlockContext& context);
-/// Activations of one micro-batch at a stage boundary, on one rank.
-Bytes boundary_bytes(const BlockContext& context);
 
 }  // namespace meshwright::parallel

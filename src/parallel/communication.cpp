@@ -40,10 +40,14 @@ Communication::Communication(const Cluster& cluster, int accelerators)
 }
 
 const GroupPlace& Communication::place(const Group& group) {
-  const long long key = (static_cast<long long>(group.size) << 32) | group.stride;
-  const auto found = places_.find(key);
+  const auto found = places_.find(group);
   if (found != places_.end()) return found->second;
-  return places_.emplace(key, place_group(cluster_, group.size, group.stride)).first->second;
+  const bool whole = group.block <= 0 || group.block >= group.size;
+  GroupPlace place = place_group(cluster_, whole ? group.size : group.block, group.stride);
+  if (!whole)
+    std::ranges::move(place_group(cluster_, group.size / group.block, group.jump).levels,
+                      std::back_inserter(place.levels));
+  return places_.emplace(group, std::move(place)).first->second;
 }
 
 int Communication::ranks_inside(const Group& group) {
@@ -71,7 +75,7 @@ GroupCosts Communication::costs(const Group& group, Bytes typical) {
           .all_gather = affine(Collective::all_gather, typical, group),
           .reduce_scatter = affine(Collective::reduce_scatter, typical, group),
           .all_reduce = affine(Collective::all_reduce, typical, group),
-          .send = affine(Collective::send_recv, typical, {group.size, group.stride})};
+          .send = affine(Collective::send_recv, typical, group)};
 }
 
 }  // namespace meshwright::parallel

@@ -1,6 +1,6 @@
 #pragma once
 // Collective times of a job's cluster, each placement solved once.
-#include <unordered_map>
+#include <map>
 
 #include "meshwright/collectives/estimate.hpp"
 #include "meshwright/parallel/tables.hpp"
@@ -25,7 +25,7 @@ class Communication {
 
   Cluster cluster_;
   Platform platform_;
-  std::unordered_map<long long, GroupPlace> places_;
+  std::map<Group, GroupPlace> places_;
 };
 
 }  // namespace meshwright::parallel

@@ -20,7 +20,7 @@ double remote_nodes(const Transformer& model, double nodes) {
 /// top_k copies inside; the two run as a pipeline (DeepEP).
 Seconds exchange(const BlockContext& x, Bytes one) {
   const Bytes sent = one * x.job.model.top_k;
-  const Group all = groups(x.layout).expert;
+  const Group all = groups(x.layout, x.job.framework).expert;
   const int inside = x.communication.ranks_inside(all);
   if (!x.job.framework.overlap.dispatch_by_node || inside == all.size) {
     return x.communication.time(Collective::all_to_all, sent, all);
@@ -35,16 +35,18 @@ Seconds exchange(const BlockContext& x, Bytes one) {
 
 }  // namespace
 
-double tokens(const BlockContext& x) { return static_cast<double>(x.layout.micro_batch) * x.job.seq_len / x.layout.cp; }
-
 Bytes activation_bytes(const BlockContext& x, double width) {
-  return Bytes::base(tokens(x) * width * bytes_per_element(x.job.precision.rest));
+  return Bytes::base(rank_tokens(x.job, x.layout).all * width * bytes_per_element(x.job.precision.rest));
 }
 
 void Windows::add(const Operator& op, const Kernels& t) {
   if (op.kind == OperatorKind::attention) {
-    attention_forward += t.forward, attention_backward += t.data_gradient;
-    key_value_elements += op.batch * op.seq_q * op.kv_heads * (op.head_dim + op.v_head_dim);
+    const double rows = op.batch * op.seq_q;
+    attention.forward += t.forward, attention.backward += t.data_gradient;
+    attention.query += rows * op.heads * op.head_dim;
+    attention.key_value += rows * op.kv_heads * (op.head_dim + op.v_head_dim);
+    attention.output += rows * op.heads * op.v_head_dim;
+    attention.kv_heads = op.kv_heads;
   }
   if (op.expert) return;  // cut over a group of its own
   if (op.cut == Cut::column) column.add(op.k, t);
@@ -54,7 +56,7 @@ void Windows::add(const Operator& op, const Kernels& t) {
 void add_tensor(BlockCost& cost, const BlockContext& x, const Windows& w) {
   if (x.layout.tp <= 1) return;
   const Framework& f = x.job.framework;
-  const Group group = groups(x.layout).tensor;
+  const Group group = groups(x.layout, x.job.framework).tensor;
   const auto run = [&](Collective c, const CutGemms& gemms) {
     if (gemms.count == 0) return Seconds{};
     return gemms.count * x.communication.time(c, activation_bytes(x, gemms.width / gemms.count), group);
@@ -82,32 +84,41 @@ void add_tensor(BlockCost& cost, const BlockContext& x, const Windows& w) {
 }
 
 void add_context(BlockCost& cost, const BlockContext& x, const Windows& w) {
-  const int cp = x.layout.cp;
-  if (cp <= 1 || w.key_value_elements <= 0) return;
-  const Bytes all = Bytes::base(w.key_value_elements * bytes_per_element(x.job.precision.rest) * cp);
-  const Seconds ring = x.communication.time(Collective::all_gather, all, groups(x.layout).context);
-  const double beside = (cp - 1.0) / cp, slowdown = x.job.framework.overlap.slowdown;
-  cost.forward.context += overlap(beside * w.attention_forward, ring, slowdown).exposed;
-  cost.backward.context += overlap(beside * w.attention_backward, 2 * ring, slowdown).exposed;
+  if (x.layout.cp <= 1 || w.attention.key_value <= 0) return;
+  const Group group = groups(x.layout, x.job.framework).context;
+  const auto bytes = [&](double elements) { return Bytes::base(elements * bytes_per_element(x.job.precision.rest)); };
+  const ContextLinks links{
+      .ranks = group.size,
+      .slowdown = x.job.framework.overlap.slowdown,
+      .gather =
+          [&](double elements) {
+            return x.communication.time(Collective::all_gather, group.size * bytes(elements), group);
+          },
+      .exchange =
+          [&](double elements) { return x.communication.time(Collective::all_to_all, bytes(elements), group); }};
+  const ContextExposed exposed = context_kind(x.layout, x.job.framework)->exposed(w.attention, links);
+  cost.forward.context += exposed.forward;
+  cost.backward.context += exposed.backward;
   if (cost.recompute[1].compute.value() > 0) cost.recompute[1].context += cost.forward.context;
 }
 
 void add_expert(BlockCost& cost, const BlockContext& x) {
   const Transformer& model = x.job.model;
-  const int etp = expert_tensor_parallel(x.layout);
+  const Groups g = groups(x.layout, x.job.framework);
+  const int etp = g.expert_tensor.size;
   if (x.layout.ep <= 1 && etp <= 1) return;
   const double width = model.expert_hidden > 0 ? model.expert_hidden : model.hidden;
   const double element = bytes_per_element(x.job.precision.rest);
-  const double vectors = tokens(x) / x.layout.tp * x.job.moe_imbalance;
+  const double vectors = rank_tokens(x.job, x.layout).all / x.layout.tp * x.job.moe_imbalance;
   const auto one = [&](double bytes) { return Bytes::base(vectors * width * bytes); };
   const auto over_etp = [&](Collective c, double bytes) {
-    return x.communication.time(c, etp * model.top_k * one(bytes), {etp, 1});
+    return x.communication.time(c, etp * model.top_k * one(bytes), g.expert_tensor);
   };
   // Tokens go out in the format of the experts' GEMMs where the stack quantises them first; sums come back whole.
   const double out = x.job.framework.overlap.dispatch_low_precision ? bytes_per_element(x.job.precision.gemm) : element;
   const Seconds dispatch = exchange(x, one(out)) + over_etp(Collective::all_gather, out);
   const Seconds combine = exchange(x, one(element)) + over_etp(Collective::reduce_scatter, element);
-  const bool beside = x.layout.ep_comm_overlap || effective_schedule(x.layout) == PipelineSchedule::dual_pipe;
+  const bool beside = x.layout.ep_comm_overlap || effective_schedule(x.layout)->overlaps_experts;
   const auto put = [&](Pass& pass) {
     const Overlap o = beside ? overlap(pass.compute, dispatch + combine, x.job.framework.overlap.slowdown)
                              : Overlap{dispatch + combine, {}};

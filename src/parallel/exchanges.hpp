@@ -1,5 +1,6 @@
 #pragma once
 // Communication of one block: what goes over its groups, and the kernels that it can run beside.
+#include "meshwright/parallel/placement.hpp"
 #include "parallel/block_cost.hpp"
 #include "parallel/operator_kernels.hpp"
 
@@ -19,8 +20,7 @@ struct CutGemms {
 /// Windows that communication of a block can hide behind.
 struct Windows {
   CutGemms column, row;  ///< their input is gathered; their output is scattered
-  Seconds attention_forward, attention_backward;
-  double key_value_elements = 0;  ///< of this rank's tokens
+  AttentionTraffic attention;
   void add(const Operator& op, const Kernels& t);
 };
 
@@ -30,15 +30,13 @@ struct Windows {
 /// runs the backward gather of the input and the scatter of its gradient beside the column GEMMs' gradients;
 /// userbuffers put the rest beside the GEMMs as well.
 void add_tensor(BlockCost& cost, const BlockContext& context, const Windows& windows);
-/// Ring attention: keys and values pass round once in forward, twice (with their gradients) in backward, beside all but
-/// one of the ring's attention steps.
+/// What context ranks exchange for attention, by the layout's kind of context parallelism.
 void add_context(BlockCost& cost, const BlockContext& context, const Windows& windows);
 /// Dispatch and combine of a mixture's tokens, in forward and in backward: an exchange over ep, and over etp a gather
 /// of what the expert's tensor ranks share and a scatter of their partial sums.
 void add_expert(BlockCost& cost, const BlockContext& context);
 
-/// Tokens of one micro-batch on one rank, and bytes of `width` activations of each of them.
-double tokens(const BlockContext& context);
+/// Bytes of `width` activations of each token of one micro-batch on one rank.
 Bytes activation_bytes(const BlockContext& context, double width);
 
 }  // namespace meshwright::parallel

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "meshwright/parallel/placement.hpp"
+
 namespace meshwright::parallel {
 namespace {
 
@@ -110,6 +112,15 @@ Layout read_job_layout(const Reader& layout, Job& job) {
     const int model_parallel = result.tp * result.cp * result.pp;
     result.dp = job.accelerators / model_parallel < 1 ? 1 : job.accelerators / model_parallel;
     assume("dp", std::to_string(result.dp), "accelerators / (tp * cp * pp)");
+  }
+  if (!layout.has("etp") && job.model.is_moe()) {
+    result.etp = expert_tensor_parallel(result, job.framework);
+    assume("etp", std::to_string(result.etp),
+           fmt::format("{}: {}", job.framework.name, job.framework.defaults.experts_cut_by_tp ? "tp" : "1"));
+  }
+  if (!layout.has("cp_kind") && result.cp > 1) {
+    result.cp_kind = context_kind(result, job.framework);
+    assume("cp_kind", std::string(result.cp_kind.name()), job.framework.name);
   }
   if (!layout.has("micro_batch")) assume("micro_batch", "1", "default");
   if (!layout.has("zero_stage")) {

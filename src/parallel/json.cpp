@@ -8,26 +8,25 @@ namespace {
 using json = nlohmann::ordered_json;
 
 json layout_object(const Layout& l) {
-  return {{"tp", l.tp},
-          {"cp", l.cp},
-          {"pp", l.pp},
-          {"vp", l.vp},
-          {"dp", l.dp},
-          {"ep", l.ep},
-          {"etp", l.etp},
-          {"micro_batch", l.micro_batch},
-          {"zero_stage", l.zero_stage},
-          {"hsdp_shard", l.hsdp_shard},
-          {"sequence_parallel", l.sequence_parallel},
-          {"recompute", name(l.recompute)},
-          {"schedule", name(l.schedule)},
-          {"stage_split", name(l.stage_split)},
-          {"overlap_grad_reduce", l.overlap_grad_reduce},
-          {"overlap_param_gather", l.overlap_param_gather},
-          {"tp_comm_overlap", l.tp_comm_overlap},
-          {"ep_comm_overlap", l.ep_comm_overlap},
-          {"overlap_p2p", l.overlap_p2p},
-          {"offload_optimizer", l.offload_optimizer}};
+  json out = {{"tp", l.tp}, {"cp", l.cp}, {"pp", l.pp}, {"vp", l.vp}, {"dp", l.dp}, {"ep", l.ep}};
+  if (l.etp > 0) out["etp"] = l.etp;
+  out.update(json{{"micro_batch", l.micro_batch},
+                  {"zero_stage", l.zero_stage},
+                  {"hsdp_shard", l.hsdp_shard},
+                  {"sequence_parallel", l.sequence_parallel},
+                  {"recompute", name(l.recompute)},
+                  {"schedule", name(l.schedule)},
+                  {"stage_split", name(l.stage_split)},
+                  {"overlap_grad_reduce", l.overlap_grad_reduce},
+                  {"overlap_param_gather", l.overlap_param_gather},
+                  {"tp_comm_overlap", l.tp_comm_overlap},
+                  {"ep_comm_overlap", l.ep_comm_overlap},
+                  {"overlap_p2p", l.overlap_p2p},
+                  {"offload_optimizer", l.offload_optimizer}});
+  if (l.cp_kind.set()) out["cp_kind"] = l.cp_kind->name;
+  if (!l.stages.empty()) out["stages"] = l.stages;
+  if (l.order) out["order"] = describe_order(*l.order);
+  return out;
 }
 
 // {"compute_s": 3.1, ...}: the described fields with the unit in the key.

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "meshwright/parallel/constraints.hpp"
-#include "meshwright/parallel/stages.hpp"
+#include "meshwright/parallel/placement.hpp"
 #include "parallel/launcher_dialects.hpp"
 
 namespace meshwright::parallel {
@@ -51,7 +51,8 @@ void add_latent(Flags& flags, const Transformer& m) {
   add(flags, "v-head-dim", m.latent.v_head_dim);
 }
 
-void add_experts(Flags& flags, const Transformer& m, const Layout& layout) {
+void add_experts(Flags& flags, const Job& job, const Layout& layout) {
+  const Transformer& m = job.model;
   if (!m.is_moe()) return;
   add(flags, "num-experts", m.experts);
   add(flags, "moe-router-topk", m.top_k);
@@ -69,7 +70,7 @@ void add_experts(Flags& flags, const Transformer& m, const Layout& layout) {
   flags.emplace_back("--moe-grouped-gemm");
   add(flags, "moe-token-dispatcher-type", "alltoall");
   add(flags, "expert-model-parallel-size", layout.ep);
-  add(flags, "expert-tensor-parallel-size", expert_tensor_parallel(layout));
+  add(flags, "expert-tensor-parallel-size", expert_tensor_parallel(layout, job.framework));
   add_if(flags, layout.ep_comm_overlap, "overlap-moe-expert-parallel-comm");
 }
 
@@ -157,7 +158,7 @@ Flags megatron_flags(const Job& job, const Layout& layout) {
   add_if(flags, layout.sequence_parallel && layout.tp > 1, "sequence-parallel");
   add_pipeline(flags, job, layout);
   add(flags, "context-parallel-size", layout.cp);
-  add_experts(flags, job.model, layout);
+  add_experts(flags, job, layout);
   add_data_parallel(flags, layout);
   add_if(flags, layout.tp_comm_overlap && layout.tp > 1, "tp-comm-overlap");
   add_recompute(flags, layout);

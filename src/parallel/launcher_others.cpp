@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "meshwright/parallel/stages.hpp"
+#include "meshwright/parallel/placement.hpp"
 #include "parallel/launcher_dialects.hpp"
 
 namespace meshwright::parallel {
@@ -14,25 +14,10 @@ void add(Flags& flags, std::string_view key, const Value& value) {
   flags.push_back(fmt::format("{}={}", key, value));
 }
 
-std::string_view torchtitan_schedule(PipelineSchedule schedule) {
-  switch (schedule) {
-    case PipelineSchedule::gpipe:
-      return "GPipe";
-    case PipelineSchedule::interleaved:
-      return "Interleaved1F1B";
-    case PipelineSchedule::zero_bubble_v:
-      return "ZBVZeroBubble";
-    case PipelineSchedule::dual_pipe:
-      return "DualPipeV";
-    default:
-      return "1F1B";
-  }
-}
-
 void add_torchtitan_pipeline(Flags& flags, const Job& job, const Layout& layout) {
   add(flags, "--parallelism.pipeline_parallel_degree", layout.pp);
   if (layout.pp == 1) return;
-  add(flags, "--parallelism.pipeline_parallel_schedule", torchtitan_schedule(effective_schedule(layout)));
+  add(flags, "--parallelism.pipeline_parallel_schedule", effective_schedule(layout)->torchtitan);
   add(flags, "--parallelism.pipeline_parallel_microbatch_size", layout.micro_batch);
   const int ways = split_ways(layout);
   if (ways > layout.pp) {
@@ -62,7 +47,7 @@ Flags torchtitan_flags(const Job& job, const Layout& layout) {
   add_torchtitan_pipeline(flags, job, layout);
   if (job.model.is_moe()) {
     add(flags, "--parallelism.expert_parallel_degree", layout.ep);
-    add(flags, "--parallelism.expert_tensor_parallel_degree", expert_tensor_parallel(layout));
+    add(flags, "--parallelism.expert_tensor_parallel_degree", expert_tensor_parallel(layout, job.framework));
   }
   add(flags, "--activation_checkpoint.mode", name(layout.recompute));
   if (layout.recompute == Recompute::selective) add(flags, "--activation_checkpoint.selective_ac_option", "op");
@@ -78,7 +63,7 @@ Flags nanotron_flags(const Job& job, const Layout& layout) {
   add(flags, "parallelism.context_parallel_size", layout.cp);
   add(flags, "parallelism.expert_parallel_size", layout.ep);
   add(flags, "parallelism.tp_mode", layout.sequence_parallel ? "REDUCE_SCATTER" : "ALL_REDUCE");
-  add(flags, "parallelism.pp_engine", effective_schedule(layout) == PipelineSchedule::gpipe ? "afab" : "1f1b");
+  add(flags, "parallelism.pp_engine", effective_schedule(layout)->nanotron);
   add(flags, "parallelism.recompute_layer", layout.recompute == Recompute::full);
   add(flags, "optimizer.zero_stage", layout.zero_stage);
   add(flags, "tokens.sequence_length", job.seq_len);

@@ -1,7 +1,9 @@
 #include "meshwright/parallel/layout.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <span>
 
 namespace meshwright::parallel {
@@ -34,15 +36,54 @@ constexpr std::array<Flag, 7> flags = {{{"sequence_parallel", &Layout::sequence_
 
 constexpr int largest_degree = 1 << 20;
 
+std::vector<int> read_stages(const Reader& reader) {
+  std::vector<int> stages;
+  const auto list = reader.find("stages");
+  if (!list) return stages;
+  for (const Reader& item : list->items()) stages.push_back(item.integer(0, largest_degree));
+  if (stages.empty()) list->fail("found an empty list, expected the layers of each stage");
+  return stages;
+}
+
+/// Place of a member's text among names, where the member is there.
+std::optional<std::size_t> read_name(const Reader& reader, std::string_view key,
+                                     std::span<const std::string_view> names) {
+  const auto member = reader.find(key);
+  if (!member) return std::nullopt;
+  return static_cast<std::size_t>(member->one_of(std::vector<std::string>(names.begin(), names.end())));
+}
+
 template <class Enum>
 void read_choice(const Reader& reader, std::string_view key, std::span<const std::string_view> names, Enum& field) {
-  const auto member = reader.find(key);
-  if (!member) return;
-  const std::vector<std::string> valid(names.begin(), names.end());
-  field = static_cast<Enum>(member->one_of(valid));
+  if (const auto at = read_name(reader, key, names)) field = static_cast<Enum>(*at);
 }
 
 }  // namespace
+
+std::string describe_order(const RankOrder& order) {
+  std::vector<std::string_view> names;
+  for (const Axis axis : order.axes) names.push_back(name(axis));
+  return fmt::format("{}", fmt::join(names, "-"));
+}
+
+RankOrder read_order(std::string_view text, const std::string& where) {
+  RankOrder order;
+  std::vector<bool> seen(axis_names.size());
+  std::size_t at = 0;
+  for (std::string_view rest = text; at < axis_names.size(); ++at) {
+    const std::string_view word = rest.substr(0, rest.find('-'));
+    const auto found = std::find(axis_names.begin(), axis_names.end(), word);
+    if (found == axis_names.end() || seen[static_cast<std::size_t>(found - axis_names.begin())]) break;
+    const auto axis = static_cast<std::size_t>(found - axis_names.begin());
+    seen[axis] = true, order.axes[at] = static_cast<Axis>(axis);
+    const bool last = at + 1 == axis_names.size();
+    if ((rest.size() == word.size()) != last) break;
+    rest.remove_prefix(last ? word.size() : word.size() + 1);
+  }
+  if (at == axis_names.size()) return order;
+  throw Error(where, fmt::format("found '{}', expected every axis once, neighbours first, as in '{}'", text,
+                                 describe_order({})));
+}
 
 std::string describe_layout(const Layout& layout) {
   std::string text;
@@ -54,7 +95,9 @@ std::string describe_layout(const Layout& layout) {
     const bool always = degree.field == &Layout::dp || degree.field == &Layout::micro_batch;
     if (layout.*degree.field != 1 || always) add(fmt::format("{}{}", degree.shown, layout.*degree.field));
   }
-  if (layout.ep > 1 && layout.etp != layout.tp) add(fmt::format("etp{}", layout.etp));
+  if (layout.ep > 1 && layout.etp > 0 && layout.etp != layout.tp) add(fmt::format("etp{}", layout.etp));
+  if (layout.cp > 1 && layout.cp_kind.set() && layout.cp_kind != ContextKind::ring) add(layout.cp_kind->name);
+  if (!layout.stages.empty()) add(fmt::format("stages {}", fmt::join(layout.stages, "+")));
   add(fmt::format("z{}", layout.zero_stage));
   if (layout.recompute != Recompute::none) add(fmt::format("recompute-{}", name(layout.recompute)));
   const PipelineSchedule schedule = effective_schedule(layout);
@@ -65,34 +108,22 @@ std::string describe_layout(const Layout& layout) {
 }
 
 Layout read_layout(const Reader& reader) {
-  reader.allow_only({"tp",
-                     "cp",
-                     "pp",
-                     "vp",
-                     "dp",
-                     "ep",
-                     "etp",
-                     "micro_batch",
-                     "zero_stage",
-                     "hsdp_shard",
-                     "schedule",
-                     "recompute",
-                     "stage_split",
-                     "sequence_parallel",
-                     "overlap_p2p",
-                     "overlap_grad_reduce",
-                     "overlap_param_gather",
-                     "tp_comm_overlap",
-                     "ep_comm_overlap",
-                     "offload_optimizer"});
+  std::vector<std::string_view> known = {"etp",         "zero_stage", "hsdp_shard", "schedule", "recompute",
+                                         "stage_split", "cp_kind",    "stages",     "order"};
+  for (const Degree& degree : degrees) known.emplace_back(degree.key);
+  for (const Flag& flag : flags) known.emplace_back(flag.key);
+  reader.allow_only(known);
   Layout layout;
   for (const Degree& degree : degrees) layout.*degree.field = reader.integer_or(degree.key, 1, 1, largest_degree);
   for (const Flag& flag : flags) layout.*flag.field = reader.boolean_or(flag.key, layout.*flag.field);
-  layout.etp = reader.integer_or("etp", layout.etp, 0, largest_degree);
+  layout.etp = reader.integer_or("etp", layout.etp, 1, largest_degree);
   layout.zero_stage = reader.integer_or("zero_stage", layout.zero_stage, 0, 3);
   layout.hsdp_shard = reader.integer_or("hsdp_shard", layout.hsdp_shard, 0, largest_degree);
   read_choice(reader, "recompute", recompute_names, layout.recompute);
-  read_choice(reader, "schedule", schedule_names, layout.schedule);
+  if (const auto at = read_name(reader, "schedule", schedule_names())) layout.schedule = pipeline_schedules()[*at];
+  if (const auto at = read_name(reader, "cp_kind", context_kind_names())) layout.cp_kind = context_kinds()[*at];
+  layout.stages = read_stages(reader);
+  if (const auto member = reader.find("order")) layout.order = read_order(member->string(), member->where());
   read_choice(reader, "stage_split", stage_split_names, layout.stage_split);
   return layout;
 }

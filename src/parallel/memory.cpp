@@ -33,25 +33,12 @@ Held held_by(const MemoryConstants& c, const LayerMemory& layers, const StageKin
   return held;
 }
 
-/// Ranks that share the states of dense and of expert parameters.
-struct Shards {
-  double dense = 1, experts = 1;
-};
-Shards shards_of(const Layout& layout) noexcept {
-  Shards shards{static_cast<double>(layout.dp) * layout.cp, static_cast<double>(expert_data_parallel(layout))};
-  if (layout.zero_stage == 3 && layout.hsdp_shard > 0) {
-    shards.dense = std::min<double>(shards.dense, layout.hsdp_shard);
-    shards.experts = std::min<double>(shards.experts, layout.hsdp_shard);
-  }
-  return shards;
-}
-
 void add_states(Memory& m, const MemoryConstants& c, const LayerMemory& layers, const StageKind& stage,
                 const Held& held, const Layout& layout) noexcept {
-  const Shards shards = shards_of(layout);
+  const StateRanks ranks = state_ranks(layout, c.expert_fold);
   const auto share = [&](int least) {
     const bool sharded = layout.zero_stage >= least;
-    return sharded ? held.dense / shards.dense + held.experts / shards.experts : held.dense + held.experts;
+    return sharded ? held.dense / ranks.dense + held.experts / ranks.experts : held.dense + held.experts;
   };
   m.weights = Bytes::base(c.parameter_bytes * share(3) + c.cached_weight_bytes * held.gemm);
   m.gradients = Bytes::base(c.gradient_bytes * share(2));
@@ -134,6 +121,7 @@ MemoryConstants memory_constants(const Job& job) {
                     .fragmentation = f.memory.fragmentation,
                     .keeps_gathered_with_pipeline = f.memory.keeps_gathered_with_pipeline,
                     .tied_embeddings = job.model.tied_embeddings,
+                    .expert_fold = expert_fold(job.framework),
                     .context = f.memory.context,
                     .communication_buffers = f.memory.communication_buffers,
                     .usable = job.cluster.accelerator.memory_capacity * f.memory.usable,
@@ -182,12 +170,5 @@ Fit fit(const MemoryConstants& c, const Memory& memory) noexcept {
 }
 
 Fit fit(const Job& job, const Memory& m) { return fit(memory_constants(job), m); }
-
-std::optional<Violation> memory_violation(const Job& job, const Layout& layout) {
-  const MemoryConstants c = memory_constants(job);
-  const Memory m = memory(job, layout);
-  if (fit(c, m) != Fit::does_not_fit) return std::nullopt;
-  return Violation{.rule = "device memory", .needed = format(m.reserved), .available = format(c.usable)};
-}
 
 }  // namespace meshwright::parallel

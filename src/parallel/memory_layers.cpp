@@ -10,25 +10,8 @@
 namespace meshwright::parallel {
 namespace {
 
-Shard shard_of(const Job& job, const Layout& layout) {
-  return {.tp = layout.tp,
-          .cp = layout.cp,
-          .ep = layout.ep,
-          .etp = expert_tensor_parallel(layout),
-          .sequence_parallel = layout.sequence_parallel && layout.tp > 1,
-          .imbalance = job.moe_imbalance};
-}
-
-/// Tokens of one micro-batch on one rank, and what tensor parallelism leaves of them between the GEMMs.
-struct Rows {
-  double tokens, sharded;
-  double element;  ///< bytes of an activation outside the GEMM format
-};
-Rows rows_of(const Job& job, const Layout& layout) {
-  const double tokens = static_cast<double>(layout.micro_batch) * job.seq_len / layout.cp;
-  const bool sequence_parallel = layout.sequence_parallel && layout.tp > 1;
-  return {tokens, sequence_parallel ? tokens / layout.tp : tokens, bytes_per_element(job.precision.rest)};
-}
+/// Bytes of an activation outside the GEMM format.
+double element_of(const Job& job) { return bytes_per_element(job.precision.rest); }
 
 /// Inner MLP units of one token that this rank computes: the dense MLP, or its share of the routed experts.
 double inner_units(const Job& job, const LayerShape& shape, const Layout& layout) {
@@ -43,9 +26,10 @@ double inner_units(const Job& job, const LayerShape& shape, const Layout& layout
 }
 
 BlockMemory weights_of(std::span<const Operator> operators) {
+  const RankParameters held = parameters_of(operators);
   BlockMemory block;
+  block.parameters = held.dense, block.expert_parameters = held.experts;
   for (const Operator& op : operators) {
-    (op.expert ? block.expert_parameters : block.parameters) += op.weight_elements;
     if (is_gemm(op) && op.low_precision) block.gemm_parameters += op.weight_elements;
   }
   return block;
@@ -55,7 +39,7 @@ BlockMemory weights_of(std::span<const Operator> operators) {
 BlockMemory block_memory(std::span<const Operator> operators, const Job& job, const Layout& layout,
                          double inner_per_token) {
   const Framework& stack = job.framework;
-  const Rows rows = rows_of(job, layout);
+  const RankTokens tokens = rank_tokens(job, layout);
   BlockMemory block = weights_of(operators);
   double all = 0, core = 0;
   for (const Operator& op : operators) {
@@ -65,10 +49,10 @@ BlockMemory block_memory(std::span<const Operator> operators, const Job& job, co
     if (unfused) core += op.unfused_saved_bytes - op.saved_bytes;
   }
   const double hidden = job.model.hidden;
-  all += stack.memory.saved_extra_hidden * rows.sharded * hidden +
-         stack.memory.saved_extra_ffn * rows.tokens * inner_per_token;
-  block.run_ahead = Bytes::base(stack.memory.run_ahead_hidden * rows.tokens * hidden * (1 - 1.0 / layout.tp));
-  const double input = rows.element * rows.sharded * hidden;
+  all += stack.memory.saved_extra_hidden * tokens.sharded * hidden +
+         stack.memory.saved_extra_ffn * tokens.all * inner_per_token;
+  block.run_ahead = Bytes::base(stack.memory.run_ahead_hidden * tokens.all * hidden * (1 - 1.0 / layout.tp));
+  const double input = element_of(job) * tokens.sharded * hidden;
   const double dropped = core + stack.memory.selective_share * (all - core - input);
   block.kept = {Bytes::base(all), Bytes::base(all - dropped), Bytes::base(std::min(input, all))};
   block.redone = {Bytes{}, Bytes::base(dropped), Bytes::base(all - std::min(input, all))};
@@ -90,12 +74,10 @@ void add_shapes(std::set<std::pair<double, double>>& shapes, std::span<const Ope
 
 BlockMemory embedding_memory(const Job& job, const Layout& layout) {
   const Transformer& model = job.model;
-  const int vocab = padded_vocab(model.vocab, job.framework.rules.vocab_multiple * layout.tp);
-  BlockMemory block;
-  block.parameters = static_cast<double>(vocab) / layout.tp * model.hidden +
-                     static_cast<double>(model.position_embeddings) * model.hidden;
-  const Rows rows = rows_of(job, layout);
-  const Bytes kept = Bytes::base(8 * rows.tokens + (model.dropout ? rows.sharded * model.hidden : 0));
+  BlockMemory block = weights_of(embedding_operators(model, layout.micro_batch, job.seq_len, shard_of(job, layout),
+                                                     job.precision, job.framework.rules.vocab_multiple));
+  const RankTokens tokens = rank_tokens(job, layout);
+  const Bytes kept = Bytes::base(8 * tokens.all + (model.dropout ? tokens.sharded * model.hidden : 0));
   block.kept = {kept, kept, kept};
   return block;
 }
@@ -105,22 +87,21 @@ BlockMemory head_memory(const Job& job, const Layout& layout) {
   const auto operators = head_operators(job.model, layout.micro_batch, job.seq_len, shard_of(job, layout),
                                         job.precision, job.framework.rules.vocab_multiple);
   BlockMemory block = weights_of(operators);
-  const Rows rows = rows_of(job, layout);
-  const Bytes kept = Bytes::base(2 * rows.element * rows.sharded * job.model.hidden);
+  const RankTokens tokens = rank_tokens(job, layout);
+  const Bytes kept = Bytes::base(2 * element_of(job) * tokens.sharded * job.model.hidden);
   block.kept = {kept, kept, kept};
   return block;
 }
 
 Bytes logits_of(const Job& job, const Layout& layout) {
-  const int vocab = padded_vocab(job.model.vocab, job.framework.rules.vocab_multiple * layout.tp);
-  return Bytes::base(job.framework.memory.logits_bytes * rows_of(job, layout).tokens * vocab / layout.tp);
+  return Bytes::base(job.framework.memory.logits_bytes * rank_tokens(job, layout).all * rank_vocabulary(job, layout));
 }
 
 }  // namespace
 
 LayerMemory layer_memory(const Job& job, const Layout& layout) {
   const Shard shard = shard_of(job, layout);
-  const Rows rows = rows_of(job, layout);
+  const RankTokens tokens = rank_tokens(job, layout);
   const Precision recipe = kept_recipe(job);
   LayerMemory memory;
   std::set<std::pair<double, double>> shapes;
@@ -141,10 +122,10 @@ LayerMemory layer_memory(const Job& job, const Layout& layout) {
   memory.embedding = embedding_memory(job, layout);
   memory.head = head_memory(job, layout);
   memory.logits = logits_of(job, layout);
-  memory.boundary = Bytes::base(rows.element * rows.sharded * job.model.hidden);
+  memory.boundary = Bytes::base(element_of(job) * tokens.sharded * job.model.hidden);
   // Backward of the MLP has the gradients of its inner tensors live (both halves of a gated one) beside its input's.
   const double halves = job.model.gated_mlp ? 3 : 2;
-  memory.working = Bytes::base(rows.element * (halves * rows.tokens * widest + 2 * rows.tokens * job.model.hidden));
+  memory.working = Bytes::base(element_of(job) * (halves * tokens.all * widest + 2 * tokens.all * job.model.hidden));
   return memory;
 }
 

@@ -66,9 +66,7 @@ void finish(Ends& ends, const PipelineOp& op, double end) {
 }
 
 Seconds period_of(PipelineSchedule schedule, const Timeline& line) {
-  const bool barrier = schedule != PipelineSchedule::zero_bubble_h1 && schedule != PipelineSchedule::zero_bubble_h2 &&
-                       schedule != PipelineSchedule::zero_bubble_v;
-  if (barrier) return line.makespan;
+  if (schedule->barrier) return line.makespan;
   Seconds longest;
   for (const auto& events : line.stages) {
     if (!events.empty()) longest = std::max(longest, events.back().end - events.front().start);

@@ -4,6 +4,7 @@
 #include "meshwright/core/units.hpp"
 #include "meshwright/parallel/constraints.hpp"
 #include "meshwright/parallel/memory.hpp"
+#include "meshwright/parallel/placement.hpp"
 #include "meshwright/parallel/prediction.hpp"
 #include "meshwright/parallel/step.hpp"
 #include "parallel/band.hpp"
@@ -67,20 +68,17 @@ std::string_view communication_advice(std::string_view term) {
   return "more micro-batches per step, overlap, or a lower ZeRO stage help";
 }
 
-std::optional<Violation> violation(const Job& job, const Layout& layout) {
-  if (auto refused = constraint(job, layout)) return refused;
-  return memory_violation(job, layout);
-}
-
 Prediction predict(const Job& job, const Layout& layout) {
   Tables tables(job);
   return predict(job, layout, tables);
 }
 
-Prediction predict(const Job& job, const Layout& layout, Tables& tables) {
+Prediction predict(const Job& job, const Layout& given, Tables& tables) {
+  const Layout layout = complete(job, given);
   const Step step = step_time(tables.constants(), tables.entries(layout), layout);
   Prediction p;
-  p.layout = layout, p.time = step.time, p.hidden = step.hidden;
+  p.layout = layout, p.placement = placement(job, layout);
+  p.time = step.time, p.hidden = step.hidden;
   p.step_time = total(step.time);
   p.memory = memory(job, layout);
   p.fit = fit(job, p.memory);

@@ -20,6 +20,20 @@ void read_value(const Reader& value, NameSet<Names>& field) {
   field.bits = 0;
   for (const Reader& item : value.items()) field.bits |= 1U << item.one_of(valid);
 }
+template <class Row>
+void read_rows(const Reader& value, std::span<const Row> table, std::span<const std::string_view> names,
+               RowSet<Row>& field) {
+  const std::vector<std::string> valid(names.begin(), names.end());
+  field.rows.clear();
+  for (const Reader& item : value.items()) field.rows.push_back(table[item.one_of(valid)]);
+}
+void read_value(const Reader& value, ScheduleSet& field) {
+  read_rows(value, pipeline_schedules(), schedule_names(), field);
+}
+void read_value(const Reader& value, ContextKindSet& field) {
+  read_rows(value, context_kinds(), context_kind_names(), field);
+}
+void read_value(const Reader& value, RankOrder& field) { field = read_order(value.string(), value.where()); }
 
 template <class Part>
 void read_part(const Reader& object, Part& part) {

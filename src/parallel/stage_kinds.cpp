@@ -25,7 +25,7 @@ StageKinds stage_kinds(const Transformer& model, const Framework& framework, con
                        const Layout& layout) {
   const std::vector<std::size_t> class_of_layer = classes_of_layers(model, classes);
   // Schedules that hold every part twice run half of the micro-batches through each copy.
-  const double copies = parameter_copies(effective_schedule(layout));
+  const double copies = effective_schedule(layout)->weight_copies;
   std::vector<StageKind> stages(layout.pp);
   for (int s = 0; s < layout.pp; ++s) stages[s] = {.first = s, .stages = 1, .blocks = std::vector(classes.size(), 0.0)};
   for (const Chunk& chunk : pipeline_chunks(model, framework, layout)) {

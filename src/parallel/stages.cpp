@@ -38,21 +38,35 @@ std::vector<int> split_by_cost(const Transformer& model, int ways) {
   return parts;
 }
 
-int stage_of(PipelineSchedule schedule, int chunk, int pp) {
-  const bool folds = schedule == PipelineSchedule::zero_bubble_v || schedule == PipelineSchedule::dual_pipe;
-  return folds && chunk >= pp ? 2 * pp - 1 - chunk : chunk % pp;
+/// Embedding and loss count as a layer each; what is left over goes to the first parts (torchtitan,
+/// distributed/pipeline_parallel.py, _generate_llm_fqn_per_model_part).
+std::vector<int> split_with_ends(int layers, int ways) {
+  const int all = layers + 2;
+  std::vector<int> parts(static_cast<std::size_t>(ways), all / ways);
+  for (int part = 0; part < all % ways; ++part) ++parts[static_cast<std::size_t>(part)];
+  --parts.front(), --parts.back();
+  return parts;
 }
 
 }  // namespace
 
 std::vector<int> stage_layers(const Transformer& model, StageSplit split, int ways) {
   if (split == StageSplit::cost) return split_by_cost(model, ways);
-  if (split != StageSplit::embedding || (model.layers + 2) % ways != 0) {
-    return as_equal_as_possible(model.layers, ways);
+  if (split == StageSplit::embedding && ways > 1) return split_with_ends(model.layers, ways);
+  return as_equal_as_possible(model.layers, ways);
+}
+
+std::vector<int> stated_layers(const Layout& layout) {
+  const auto ways = static_cast<std::size_t>(split_ways(layout));
+  if (layout.stages.size() == ways) return layout.stages;
+  const PipelineSchedule schedule = effective_schedule(layout);
+  const int parts = split_ways(layout) / layout.pp;
+  std::vector<int> layers;
+  for (std::size_t part = 0; part < ways; ++part) {
+    const int stage = stage_of(schedule, static_cast<int>(part), layout.pp);
+    layers.push_back(layout.stages[static_cast<std::size_t>(stage)] / parts);
   }
-  std::vector<int> parts(static_cast<std::size_t>(ways), (model.layers + 2) / ways);
-  --parts.front(), --parts.back();
-  return parts;
+  return layers;
 }
 
 int stages_used_by_cost(const Transformer& model, int ways) noexcept {
@@ -65,8 +79,9 @@ std::vector<Chunk> pipeline_chunks(const Transformer& model, const Framework& fr
   const PipelineSchedule schedule = effective_schedule(layout);
   const int ways = split_ways(layout);
   const StageSplit split = resolved_split(layout.stage_split, model.layers, framework, layout.pp, ways / layout.pp);
-  const std::vector<int> parts = stage_layers(model, split, ways);
-  const int head = split == StageSplit::cost ? stages_used_by_cost(model, ways) - 1 : ways - 1;
+  const bool stated = !layout.stages.empty();
+  const std::vector<int> parts = stated ? stated_layers(layout) : stage_layers(model, split, ways);
+  const int head = !stated && split == StageSplit::cost ? stages_used_by_cost(model, ways) - 1 : ways - 1;
   std::vector<Chunk> chunks;
   int first = 0;
   for (int part = 0; part < ways; ++part) {
@@ -78,7 +93,7 @@ std::vector<Chunk> pipeline_chunks(const Transformer& model, const Framework& fr
                       .head = part == head});
     first += layers;
   }
-  if (schedule == PipelineSchedule::dual_pipe) {
+  if (schedule->weight_copies == 2) {
     for (int part = 0; part < ways; ++part) {
       chunks.push_back(chunks[static_cast<std::size_t>(part)]);
       chunks.back().stage = layout.pp - 1 - part;

@@ -164,7 +164,8 @@ Step step_time(const StepConstants& c, const Entries& e, const Layout& l) noexce
   t.optimizer = optimizer;
   if (l.pp > 1) {
     const Seconds send = e.pipeline->send(e.shard->boundary);
-    const double steady = l.vp > 1 && l.overlap_p2p ? 0 : 2.0 * l.vp * m;
+    const bool hidden = effective_schedule(l)->overlaps_sends && l.overlap_p2p;
+    const double steady = hidden ? 0 : 2.0 * l.vp * m;
     t.pipeline = (steady + 2.0 * (l.pp - 1)) * send;
     t.bubble = pipeline_bubble(effective_schedule(l), l.pp, l.vp, step.micro_batches, own, others);
     if (c.tied_embeddings && l.zero_stage < 3) {

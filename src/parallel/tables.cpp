@@ -11,19 +11,20 @@
 namespace meshwright::parallel {
 namespace {
 
-using ShardKey = std::tuple<int, int, int, int, int, bool, bool, bool>;
-using StageKey = std::tuple<int, int, StageSplit, PipelineSchedule>;
-using GroupKey = std::pair<int, int>;
+/// The groups say where ranks are: under another order of axes the same degrees cost something else.
+using ShardKey = std::tuple<Group, Group, Group, Group, ContextKind, int, bool, bool, bool>;
+using StageKey = std::tuple<int, int, StageSplit, PipelineSchedule, std::vector<int>>;
 
-ShardKey shard_key(const Layout& l) {
-  return {l.tp,
-          l.cp,
-          l.ep,
-          expert_tensor_parallel(l),
+ShardKey shard_key(const Layout& l, const Groups& g, const Framework& stack) {
+  return {g.tensor,
+          g.context,
+          g.expert,
+          g.expert_tensor,
+          context_kind(l, stack),
           l.micro_batch,
           l.sequence_parallel,
           l.tp_comm_overlap,
-          l.ep_comm_overlap || effective_schedule(l) == PipelineSchedule::dual_pipe};
+          l.ep_comm_overlap || effective_schedule(l)->overlaps_experts};
 }
 
 ShardCosts shard_costs(const BlockContext& context, const std::vector<LayerClass>& classes) {
@@ -32,7 +33,7 @@ ShardCosts shard_costs(const BlockContext& context, const std::vector<LayerClass
   costs.embedding = embedding_cost(context);
   costs.head = head_cost(context);
   costs.mtp = mtp_cost(context);
-  costs.boundary = boundary_bytes(context);
+  costs.boundary = boundary_bytes(context.job, context.layout);
   return costs;
 }
 
@@ -94,8 +95,8 @@ struct Tables::Impl {
         communication(job.cluster, job.accelerators),
         constants(constants_of(j)) {}
 
-  const GroupCosts* group(Memo<GroupKey, GroupCosts>& memo, const Group& g, Bytes typical) {
-    return memo.get({g.size, g.stride}, [&] { return communication.costs(g, typical); });
+  const GroupCosts* group(Memo<Group, GroupCosts>& memo, const Group& g, Bytes typical) {
+    return memo.get(g, [&] { return communication.costs(g, typical); });
   }
 
   const Job job;
@@ -104,7 +105,7 @@ struct Tables::Impl {
   StepConstants constants;
   Memo<ShardKey, ShardCosts> shards;
   Memo<StageKey, StageKinds> stages;
-  Memo<GroupKey, GroupCosts> data, replicas, expert_data, pipelines;
+  Memo<Group, GroupCosts> data, replicas, expert_data, pipelines;
 };
 
 Tables::Tables(const Job& job) : impl_(std::make_unique<Impl>(job)) {}
@@ -116,13 +117,15 @@ const StepConstants& Tables::constants() const noexcept { return impl_->constant
 
 Entries Tables::entries(const Layout& l) {
   Impl& t = *impl_;
-  const Groups g = groups(l);
+  const Groups g = groups(l, t.job.framework);
   // Gradients go out in buckets; several are in flight, so that the message behind a rate is some buckets long.
   const Bytes buckets = Bytes::base(4 * t.constants.bucket_parameters * t.constants.reduce_bytes);
   const Bytes activations = Bytes::base(64e6);
   Entries e;
-  e.shard = t.shards.get(shard_key(l), [&] { return shard_costs({t.job, l, t.communication}, t.classes); });
-  e.stages = t.stages.get({l.pp, l.vp, l.stage_split, effective_schedule(l)},
+  e.shard = t.shards.get(shard_key(l, g, t.job.framework), [&] {
+    return shard_costs({t.job, l, t.communication}, t.classes);
+  });
+  e.stages = t.stages.get({l.pp, l.vp, l.stage_split, effective_schedule(l), l.stages},
                           [&] { return stage_kinds(t.job.model, t.job.framework, t.classes, l); });
   e.shards = t.group(t.data, g.shard, buckets);
   e.replicas = t.group(t.replicas, g.replica, buckets);

@@ -68,8 +68,8 @@ std::string pipeline_trace(const Job& job, const Prediction& prediction) {
   const PipelineSchedule schedule = effective_schedule(layout);
   const std::vector<Chunk> chunks = pipeline_chunks(job.model, job.framework, layout);
   const PipelineOrder order = pipeline_order(schedule, layout.pp, layout.vp, drawn);
-  // DualPipe's two parts of a stage are whole stages, each with half of the micro-batches.
-  const double slots = schedule == PipelineSchedule::dual_pipe ? all / 2.0 : all;
+  // Parts that are there twice are whole stages, each with its share of the micro-batches.
+  const double slots = static_cast<double>(all) / schedule->weight_copies;
   const Seconds send = layout.pp > 1 ? time.pipeline / (2.0 * split_ways(layout) * all) : Seconds{};
   const Timeline line = simulate(order, chunk_times(chunks, layout.pp, time, slots), send);
   Json events = Json::array();

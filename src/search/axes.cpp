@@ -36,7 +36,16 @@ constexpr AxisRow on_or_off(Axis axis, std::string_view name) {
   return choice<Member>(axis, name, switch_names, 0);
 }
 
-constexpr std::array<AxisRow, axis_count> rows = {
+int get_schedule(const Layout& layout) { return static_cast<int>(index_of(layout.schedule)); }
+void set_schedule(Layout& layout, int value) {
+  layout.schedule = pipeline_schedules()[static_cast<std::size_t>(value)];
+}
+AxisRow schedule_axis() {
+  const auto names = schedule_names();
+  return {Axis::schedule, "schedule", get_schedule, set_schedule, names, 0, static_cast<int>(names.size()) - 1, {}};
+}
+
+const std::array<AxisRow, axis_count> rows = {
     degree<&Layout::tp>(Axis::tp, "tp"),
     degree<&Layout::cp>(Axis::cp, "cp"),
     degree<&Layout::pp>(Axis::pp, "pp"),
@@ -49,7 +58,7 @@ constexpr std::array<AxisRow, axis_count> rows = {
     AxisRow{
         Axis::hsdp_shard, "hsdp_shard", get<&Layout::hsdp_shard>, set<&Layout::hsdp_shard>, {}, 0, largest_degree, 0},
     choice<&Layout::recompute>(Axis::recompute, "recompute", recompute_names, 0),
-    choice<&Layout::schedule>(Axis::schedule, "schedule", schedule_names),
+    schedule_axis(),
     choice<&Layout::stage_split>(Axis::stage_split, "stage_split", stage_split_names),
     on_or_off<&Layout::sequence_parallel>(Axis::sequence_parallel, "sequence_parallel"),
     on_or_off<&Layout::overlap_grad_reduce>(Axis::overlap_grad_reduce, "overlap_grad_reduce"),

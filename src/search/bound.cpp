@@ -32,7 +32,7 @@ Seconds least_step(Seconds pass, const Layout& layout, int global_batch) {
   const double m = micro_batches(global_batch, layout);
   double passes = m / layout.pp;
   const PipelineSchedule schedule = effective_schedule(layout);
-  if (schedule <= PipelineSchedule::interleaved) passes += (1 - 1.0 / layout.pp) / layout.vp;
+  if (!schedule->fills_ramp) passes += (1 - 1.0 / layout.pp) / layout.vp;
   return rounding * passes * pass;
 }
 

@@ -126,10 +126,8 @@ class Descent {
 };
 
 std::vector<std::pair<std::string, std::uint64_t>> most_first(const Counts& counts, const SearchOptions& options) {
-  std::vector<std::pair<std::string, std::uint64_t>> out = {{"device memory", counts.no_memory},
-                                                            {"memory limit", counts.over_limit},
-                                                            {"expert overlap without interleaving", counts.no_overlap}};
-  for (std::size_t r = 1; r < rule_count; ++r) out.emplace_back(name(static_cast<Rule>(r)), counts.by_rule[r]);
+  std::vector<std::pair<std::string, std::uint64_t>> out = {{"memory limit", counts.over_limit}};
+  for (const RuleRow& rule : rules()) out.emplace_back(rule.name, counts.by_rule[index_of(&rule)]);
   for (std::size_t i = 0; i < counts.by_constraint.size(); ++i) {
     out.emplace_back(options.constraints[i].name, counts.by_constraint[i]);
   }

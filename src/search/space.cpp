@@ -123,7 +123,7 @@ std::vector<int> virtual_stages(const Job& job, const Limits& limits, int pp) {
 }
 
 std::vector<PipelineSchedule> schedules(const Framework& framework, const Limits& limits, int pp, int vp) {
-  const auto admitted = [&](PipelineSchedule s) { return limits.filter.admits(Axis::schedule, static_cast<int>(s)); };
+  const auto admitted = [&](PipelineSchedule s) { return limits.filter.admits(Axis::schedule, static_cast<int>(index_of(s))); };
   if (vp > 1 || pp == 1) {
     const PipelineSchedule only = vp > 1 ? PipelineSchedule::interleaved : PipelineSchedule::one_f_one_b;
     return admitted(only) ? std::vector{only} : std::vector<PipelineSchedule>{};
@@ -165,10 +165,6 @@ std::vector<Overlaps> overlaps(const Job& job, const Limits& limits, const Shard
     }
   }
   return out;
-}
-
-bool can_overlap_experts(const Layout& layout) {
-  return (layout.pp == 1 || layout.vp > 1) && layout.recompute != Recompute::full;
 }
 
 std::vector<Recompute> recomputes(const Limits& limits) {

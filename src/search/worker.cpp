@@ -9,7 +9,7 @@ namespace meshwright::search {
 
 void Counts::add(const Counts& other) {
   considered += other.considered, evaluated += other.evaluated, passed_over += other.passed_over;
-  no_memory += other.no_memory, over_limit += other.over_limit, no_overlap += other.no_overlap;
+  over_limit += other.over_limit;
   for (std::size_t i = 0; i < by_rule.size(); ++i) by_rule[i] += other.by_rule[i];
   by_constraint.resize(std::max(by_constraint.size(), other.by_constraint.size()));
   for (std::size_t i = 0; i < other.by_constraint.size(); ++i) by_constraint[i] += other.by_constraint[i];
@@ -60,11 +60,11 @@ LeastPass Worker::passes() { return least_pass(*tables_.entries(layout_).shard, 
 /// The least of all schedules and overlaps: what runs beside compute is never slower than what runs after it.
 Seconds Worker::fastest_pass(const ShardChoice& shard, const Overlaps& all) {
   Seconds fastest = Seconds::base(std::numeric_limits<double>::infinity());
-  PassOfSchedule known{};
+  PassOfSchedule known(pipeline_schedules().size());
   layout_ = plain_layout(job_, options_.space, shard, all);
   for (const Shape& shape : shapes(shard)) {
     take(shape);
-    auto& pass = known[static_cast<std::size_t>(shape.schedule)];
+    auto& pass = known[index_of(shape.schedule)];
     if (pass) continue;
     pass = passes();
     for (const Recompute mode : recomputes_) fastest = std::min(fastest, (*pass)[static_cast<std::size_t>(mode)]);
@@ -79,7 +79,7 @@ bool Worker::worse(Seconds least_time) const {
 }
 
 std::optional<double> Worker::least(const ShardChoice& shard) {
-  std::array<std::uint64_t, rule_count> refused{};
+  std::vector<std::uint64_t> refused(rules().size());
   Overlaps all;
   const std::vector<Overlaps> variants = overlaps(job_, options_.space, shard);
   for (const Overlaps& variant : variants) {
@@ -92,15 +92,17 @@ std::optional<double> Worker::least(const ShardChoice& shard) {
       for (const Sharding& sharding : shardings_) {
         layout_.zero_stage = sharding.zero_stage, layout_.hsdp_shard = sharding.hsdp_shard;
         const Rule rule = refused_by(job_, layout_);
-        refused[static_cast<std::size_t>(rule)] += recomputes_.size();
-        if (rule != Rule::none) continue;
+        if (rule != nullptr) {
+          refused[index_of(rule)] += recomputes_.size();
+          continue;
+        }
         if (!bounded_) return 0;
         const Seconds fastest = fastest_pass(shard, all);
         return value_at_least(least_step_of_shard(fastest, layout_, job_.global_batch, job_.accelerators));
       }
     }
   }
-  for (std::size_t rule = 0; rule < rule_count; ++rule) {
+  for (std::size_t rule = 0; rule < refused.size(); ++rule) {
     counts.by_rule[rule] += refused[rule];
     counts.considered += refused[rule];
   }
@@ -120,7 +122,7 @@ void Worker::visit(const ShardChoice& shard, double threshold) {
   found_.clear();
   for (const Overlaps& variant : overlaps(job_, options_.space, shard)) {
     layout_ = plain_layout(job_, options_.space, shard, variant);
-    known_ = {};
+    known_.assign(pipeline_schedules().size(), std::nullopt);
     for (const Shape& shape : shapes(shard)) {
       take(shape);
       visit_shape();
@@ -134,7 +136,7 @@ void Worker::keep_recomputes() {
     kept_ = recomputes_;
     return;
   }
-  auto& known = known_[static_cast<std::size_t>(layout_.schedule)];
+  auto& known = known_[index_of(layout_.schedule)];
   if (!known) known = passes();
   kept_.clear();
   for (const Recompute mode : recomputes_) {
@@ -150,9 +152,9 @@ void Worker::visit_shape() {
   if (kept_.empty()) return;
   for (const Sharding& sharding : shardings_) {
     layout_.zero_stage = sharding.zero_stage, layout_.hsdp_shard = sharding.hsdp_shard;
-    // No rule depends on recompute.
-    if (const Rule rule = refused_by(job_, layout_); rule != Rule::none) {
-      counts.by_rule[static_cast<std::size_t>(rule)] += kept_.size();
+    layout_.recompute = Recompute::none;  // no rule refuses it
+    if (const Rule rule = refused_by(job_, layout_); rule != nullptr) {
+      counts.by_rule[index_of(rule)] += kept_.size();
     } else {
       visit_recomputes();
     }
@@ -163,8 +165,10 @@ void Worker::visit_recomputes() {
   const Entries entries = tables_.entries(layout_);
   for (const Recompute recompute : kept_) {
     layout_.recompute = recompute;
-    if (layout_.ep_comm_overlap && !can_overlap_experts(layout_)) {
-      ++counts.no_overlap;
+    // The rule on overlapped experts is the only one that asks for recompute.
+    const Rule rule = layout_.ep_comm_overlap ? refused_by(job_, layout_) : nullptr;
+    if (rule != nullptr) {
+      ++counts.by_rule[index_of(rule)];
     } else {
       evaluate(entries);
     }
@@ -198,7 +202,7 @@ void Worker::evaluate(const Entries& entries) {
 
 bool Worker::memory_suffices(const Memory& need) {
   if (fit(memory_constants_, need) == Fit::does_not_fit) {
-    ++counts.no_memory;
+    ++counts.by_rule[index_of(memory_rule())];
     return false;
   }
   if (options_.max_memory > Bytes{} && need.reserved > options_.max_memory) {

@@ -1,6 +1,5 @@
 #pragma once
 // One thread's share of a search: its own tables, its own counts, its own best.
-#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -18,8 +17,8 @@ namespace meshwright::search {
 /// What became of layouts.
 struct Counts {
   std::uint64_t considered = 0, evaluated = 0, passed_over = 0;
-  std::uint64_t no_memory = 0, over_limit = 0, no_overlap = 0;
-  std::array<std::uint64_t, rule_count> by_rule{};
+  std::uint64_t over_limit = 0;
+  std::vector<std::uint64_t> by_rule = std::vector<std::uint64_t>(rules().size());
   std::vector<std::uint64_t> by_constraint;  // as SearchOptions lists them
   void add(const Counts& other);
 };
@@ -51,7 +50,7 @@ class Worker {
     StageSplit split;
   };
   /// A schedule may put communication beside compute, so each has its own.
-  using PassOfSchedule = std::array<std::optional<LeastPass>, schedule_names.size()>;
+  using PassOfSchedule = std::vector<std::optional<LeastPass>>;
   const std::vector<Shape>& shapes(const ShardChoice& shard);
   void take(const Shape& shape);
   LeastPass passes();
@@ -79,7 +78,7 @@ class Worker {
   Layout layout_;
   LayerMemory layers_;
   bool has_layers_ = false;
-  PassOfSchedule known_{};
+  PassOfSchedule known_;
   std::vector<Recompute> kept_;  // recomputes of the shape that may be good enough
   double threshold_ = 0;
   Collector found_;

@@ -26,15 +26,14 @@ std::vector<Operator> layer_operators(const Transformer& model, LayerKind kind, 
 }
 
 std::vector<Operator> embedding_operators(const Transformer& model, double micro_batch, double seq_len,
-                                          const Shard& shard, const Precision& precision) {
+                                          const Shard& shard, const Precision& precision, int vocab_multiple) {
   OperatorList list(model, precision, shard, micro_batch, seq_len);
   const double h = model.hidden, looked_up = list.rows * h, mask = model.dropout ? 1 : 0;
   // Rows of the table read and written; learned positions are one more row to read and add.
   const double positions = model.position_embeddings > 0 ? 1 : 0;
   Operator& row = list.stream("embedding", (2 + positions) * list.element * looked_up + mask * list.norm_rows * h,
                               8 * list.rows + mask * list.norm_rows * h);
-  constexpr int multiple = 128;  // Megatron's default; the padding only matters for what a rank stores
-  const int rows = padded_vocab(model.vocab, multiple * shard.tp) / shard.tp;
+  const double rows = padded_vocab(model.vocab, vocab_multiple * shard.tp) / static_cast<double>(shard.tp);
   row.weight_elements = rows * h + model.position_embeddings * h;
   return std::move(list.operators);
 }

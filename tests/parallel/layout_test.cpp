@@ -23,7 +23,8 @@ TEST(Layout, ReadsEveryFieldByItsName) {
       R"({"tp": 8, "cp": 2, "pp": 16, "vp": 4, "dp": 64, "ep": 8, "etp": 2, "micro_batch": 2, "zero_stage": 3,
           "hsdp_shard": 32, "sequence_parallel": false, "recompute": "selective", "schedule": "zb-h1",
           "stage_split": "embedding", "overlap_grad_reduce": false, "overlap_param_gather": false,
-          "tp_comm_overlap": true, "ep_comm_overlap": true, "overlap_p2p": false, "offload_optimizer": true})");
+          "tp_comm_overlap": true, "ep_comm_overlap": true, "overlap_p2p": false, "offload_optimizer": true, "cp_kind": "ulysses", "stages": [3, 4, 5],
+          "order": "tp-cp-ep-pp-dp"})");
   EXPECT_EQ(l, (Layout{.tp = 8,
                        .cp = 2,
                        .pp = 16,
@@ -43,7 +44,10 @@ TEST(Layout, ReadsEveryFieldByItsName) {
                        .tp_comm_overlap = true,
                        .ep_comm_overlap = true,
                        .overlap_p2p = false,
-                       .offload_optimizer = true}));
+                       .offload_optimizer = true,
+                       .cp_kind = ContextKind::ulysses,
+                       .stages = {3, 4, 5},
+                       .order = RankOrder{{Axis::tp, Axis::cp, Axis::ep, Axis::pp, Axis::dp}}}));
   EXPECT_EQ(l.accelerators(), 8 * 2 * 16 * 64);
   EXPECT_EQ(read("{}"), Layout{});
 }
@@ -52,6 +56,13 @@ TEST(Layout, RefusesWhatItDoesNotKnow) {
   EXPECT_THAT(refusal(R"({"tp": 0})"), HasSubstr("layout.json:/tp"));
   EXPECT_THAT(refusal(R"({"tp": -4})"), HasSubstr("layout.json:/tp"));
   EXPECT_THAT(refusal(R"({"tpp": 4})"), HasSubstr("tp"));
+  EXPECT_THAT(refusal(R"({"etp": 0})"), HasSubstr("/etp"));
+  EXPECT_THAT(refusal(R"({"cp_kind": "ulises"})"), HasSubstr("ulysses"));
+  EXPECT_THAT(refusal(R"({"stages": []})"), HasSubstr("layers of each stage"));
+  EXPECT_THAT(refusal(R"({"stages": [4, -1]})"), HasSubstr("/stages/1"));
+  for (const char* order : {"", "tp", "tp-cp-ep-dp", "tp-tp-ep-dp-pp", "tp-cp-ep-dp-pp-", "tp-cp-ep-dp-xx", "pp-tp"}) {
+    EXPECT_THAT(refusal(R"({"order": ")" + std::string(order) + R"("})"), HasSubstr("as in 'tp-cp-ep-dp-pp'")) << order;
+  }
   EXPECT_THAT(refusal(R"({"zero_stage": 4})"), HasSubstr("/zero_stage"));
   EXPECT_THAT(refusal(R"({"recompute": "fulll"})"), HasSubstr("full"));
   EXPECT_THAT(refusal(R"({"schedule": "1f1bb"})"), HasSubstr("1f1b"));
@@ -66,8 +77,6 @@ TEST(Layout, DescriptionLeavesOnesOut) {
 TEST(Layout, DerivedDegrees) {
   EXPECT_EQ(effective_schedule({.pp = 4, .vp = 2}), PipelineSchedule::interleaved);
   EXPECT_EQ(effective_schedule({.pp = 4, .schedule = PipelineSchedule::interleaved}), PipelineSchedule::one_f_one_b);
-  EXPECT_EQ(expert_tensor_parallel({.tp = 4, .etp = 0}), 4);
-  EXPECT_EQ(expert_data_parallel({.tp = 2, .dp = 16, .ep = 8, .etp = 1}), 4);
   EXPECT_EQ(micro_batches(256, {.dp = 8, .micro_batch = 2}), 16);
 }
 

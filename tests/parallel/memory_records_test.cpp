@@ -95,7 +95,7 @@ TEST(MemoryRecords, WhatRanFitsAndWhatFailedMostlyDoesNot) {
     if (base == models.end()) continue;
     const MemoryRecord run = failed_run(line, base->second);
     ++failed;
-    if (refused_by(run.job, run.layout) != Rule::none) {
+    if (refused_by(run.job, run.layout) != nullptr) {
       ++refused;
     } else if (fit(run.job, memory(run.job, run.layout)) == Fit::does_not_fit) {
       ++failed_over;

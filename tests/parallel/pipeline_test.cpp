@@ -4,6 +4,12 @@
 
 #include <array>
 #include <cmath>
+#include <limits>
+
+#include "meshwright/hardware/catalog.hpp"
+#include "meshwright/parallel/constraints.hpp"
+#include "meshwright/parallel/json.hpp"
+#include "parallel/jobs.hpp"
 
 namespace meshwright::parallel {
 namespace {
@@ -20,8 +26,7 @@ int parts_a_stage(const Case& c) {
 /// Every schedule over pipelines of 2 to 16 stages and micro-batches from a few to many.
 std::vector<Case> cases() {
   std::vector<Case> all;
-  for (std::size_t s = 0; s < schedule_names.size(); ++s) {
-    const auto schedule = static_cast<PipelineSchedule>(s);
+  for (const PipelineSchedule schedule : pipeline_schedules()) {
     const bool interleaves = schedule == PipelineSchedule::interleaved;
     for (const int pp : {2, 4, 6, 8, 16}) {
       for (const int m : {1, 2, 3, 7, 8, 16, 24, 48, 64}) {
@@ -154,6 +159,39 @@ TEST(Published, DualPipe) {
   const Timeline line = played(c, times(1, 1, 1));
   EXPECT_NEAR(line.bubble().value(), 7 * (3 + 2 - 3), 1e-9);
   EXPECT_DOUBLE_EQ(line.in_flight(0, 1), 17);
+}
+
+/// GPipe with the backward passes in the order of the forward ones reversed, as a row beside the table.
+std::vector<PipelineOp> last_in_first_out(int stage, int, int, int micro_batches) {
+  std::vector<PipelineOp> ops;
+  for (int m = 0; m < micro_batches; ++m) ops.push_back({Work::forward, stage, m});
+  for (int m = micro_batches - 1; m >= 0; --m) ops.push_back({Work::backward, stage, m});
+  return ops;
+}
+constexpr ScheduleRow toy{.name = "toy",
+                          .citation = "this test",
+                          .order = last_in_first_out,
+                          .bubble = [](const Ramp& ramp) noexcept { return ramp.others.total(); },
+                          .in_flight = [](int, int, int) noexcept { return std::numeric_limits<double>::infinity(); }};
+
+// One row is all that a schedule takes: order, simulation, closed form, memory, rule, search and prediction follow.
+TEST(Schedule, IsOneRow) {
+  const Case c{toy, 4, 1, 8};
+  EXPECT_FALSE(order_fault(pipeline_order(toy, 4, 1, 8)));
+  const ChunkTime stage = times(1, 1, 1);
+  EXPECT_NEAR(played(c, stage).bubble().value(), closed_form(c, stage), 1e-9);
+  EXPECT_DOUBLE_EQ(played(c, stage).in_flight(0, 1), in_flight(toy, 4, 1, 8, 0));
+
+  Job job = test_job(llama_8b(), 32, 4096, 128);
+  job.cluster = make_cluster(builtin_catalog(), "dgx-h100", 0, 32);
+  const Layout layout{.tp = 2, .pp = 4, .dp = 4, .schedule = toy},
+      gpipe{.tp = 2, .pp = 4, .dp = 4, .schedule = PipelineSchedule::gpipe};
+  EXPECT_EQ(refused_by(job, layout)->name, "pipeline schedule");
+  job.framework.rules.schedules.rows = {toy, PipelineSchedule::gpipe};
+  EXPECT_EQ(refused_by(job, layout), nullptr);
+  EXPECT_EQ(predict(job, layout).step_time, predict(job, gpipe).step_time);
+  EXPECT_EQ(predict(job, layout).memory.reserved, predict(job, gpipe).memory.reserved);
+  EXPECT_NE(to_json(layout).find("\"toy\""), std::string::npos);
 }
 
 }  // namespace

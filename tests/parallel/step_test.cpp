@@ -48,15 +48,6 @@ TEST(Overlap, IsPerfectWithoutSlowdownAndNoneWithAllOfIt) {
   }
 }
 
-TEST(Groups, CoverTheJob) {
-  for (const Layout& l : layouts_of_64()) {
-    const Groups g = groups(l);
-    EXPECT_EQ(g.tensor.size * g.data.size * g.pipeline.size, 64) << describe_layout(l);
-    EXPECT_EQ(g.shard.size * g.replica.size, g.data.size) << describe_layout(l);
-    EXPECT_EQ(g.pipeline.stride * g.pipeline.size, 64) << describe_layout(l);
-  }
-}
-
 TEST(Step, TermsAreNotNegativeAndTablesAreSharedBitForBit) {
   const Job job = job_on("dgx-h100", 64, llama_8b(), 8192, 128);
   Tables shared(job);

@@ -109,8 +109,7 @@ class Enumeration {
 
   void add(const Layout& l) {
     ++considered;
-    if (l.ep_comm_overlap && ((l.pp > 1 && l.vp == 1) || l.recompute == Recompute::full)) return;
-    if (refused_by(job_, l) != Rule::none) return;
+    if (refused_by(job_, l) != nullptr) return;
     const auto key = std::tuple(l.tp, l.cp, l.ep, l.etp, l.micro_batch);
     auto found = layers_.find(key);
     if (found == layers_.end()) found = layers_.emplace(key, layer_memory(job_, l)).first;

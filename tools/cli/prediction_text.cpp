@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "meshwright/core/units.hpp"
-#include "meshwright/topology/place.hpp"
 #include "table.hpp"
 
 namespace meshwright::cli {
@@ -43,21 +42,14 @@ std::string band_text(const Prediction& p) {
 }
 
 // "tp 8 on nvlink4" for each axis of more than one rank: where its groups sit.
-std::string placement_text(const Job& job, const Layout& l) {
-  struct Axis {
-    const char* name;
-    int size, stride;
-  };
-  const int data_stride = l.tp * l.cp;
+std::string placement_text(const Placement& placement) {
   std::string text;
-  for (const Axis& axis : {Axis{"tp", l.tp, 1}, Axis{"cp", l.cp, l.tp}, Axis{"ep", l.ep, l.etp},
-                           Axis{"dp", l.dp, data_stride}, Axis{"pp", l.pp, data_stride * l.dp}}) {
-    if (axis.size <= 1) continue;
+  for (const AxisPlace& axis : placement.axes) {
     std::string levels;
-    for (const Level& level : place_group(job.cluster, axis.size, axis.stride).levels) {
+    for (const Level& level : axis.place.levels) {
       levels += fmt::format("{}{} on {}", levels.empty() ? "" : " x ", level.ranks, level.link);
     }
-    text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", axis.name, levels);
+    text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", name(axis.axis), levels);
   }
   return text.empty() ? "one device" : text;
 }
@@ -111,7 +103,7 @@ std::string summary_text(const Job& job, const Prediction& p) {
   out += row("MFU", fmt::format("{} ({} per GPU, model FLOPs; HFU {})", format_percent(p.mfu),
                                 format(FlopsPerSecond::base(flops)), format_percent(p.hfu)));
   out += row("memory", fit_text(job, p) + fmt::format(" (worst stage {})", p.memory.stage));
-  return out + row("placement", placement_text(job, p.layout));
+  return out + row("placement", placement_text(p.placement));
 }
 
 std::string waterfall_text(const Prediction& p) {

@@ -45,8 +45,8 @@ constexpr void describe(Stack& stack, V&& visit) {
 }
 
 /// True where the stack can run the schedule.
-constexpr bool runs(const Framework& framework, PipelineSchedule schedule) {
-  return framework.rules.schedules.has(static_cast<std::size_t>(schedule));
+inline bool runs(const Framework& framework, PipelineSchedule schedule) noexcept {
+  return framework.rules.schedules.has(schedule);
 }
 
 /// A profile from its file, at its newest release; unknown keys are refused.

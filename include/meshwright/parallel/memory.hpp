@@ -2,10 +2,10 @@
 // Bytes of one device: weights, gradients and optimizer states as they are sharded, activations in flight, logits,
 // buffers. A slow part once per key (layer_memory), and arithmetic per layout (memory).
 #include <array>
-#include <optional>
 #include <vector>
 
 #include "meshwright/parallel/job.hpp"
+#include "meshwright/parallel/placement.hpp"
 #include "meshwright/parallel/prediction.hpp"
 #include "meshwright/parallel/tables.hpp"
 
@@ -39,6 +39,7 @@ struct MemoryConstants {
   double gathered_parameter_bytes = 2, gathered_gradient_bytes = 2, gathered_layers = 2;
   double gathered_parameters_least = 0, ddp_bucket_bytes = 0, fragmentation = 1;
   bool keeps_gathered_with_pipeline = false, tied_embeddings = false;
+  ExpertFold expert_fold;
   Bytes context, communication_buffers;
   Bytes usable;  ///< of the device: what has to hold `reserved`
   int global_batch = 0, mtp_layers = 0;
@@ -66,7 +67,5 @@ Bytes logged_peak(const Job& job, const Layout& layout);
 /// Does it fit? `borderline` within 7 % below the usable memory: the spread of the model's own error.
 Fit fit(const MemoryConstants& constants, const Memory& memory) noexcept;
 Fit fit(const Job& job, const Memory& memory);
-/// "device memory: needs 91.2 GB, has 83.3 GB" for a layout that does not fit.
-std::optional<Violation> memory_violation(const Job& job, const Layout& layout);
 
 }  // namespace meshwright::parallel

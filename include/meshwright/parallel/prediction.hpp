@@ -10,6 +10,7 @@
 #include "meshwright/core/error.hpp"
 #include "meshwright/hardware/provenance.hpp"
 #include "meshwright/parallel/job.hpp"
+#include "meshwright/parallel/placement.hpp"
 
 namespace meshwright::parallel {
 
@@ -77,7 +78,8 @@ constexpr void describe(const Memory& m, V&& visit) {
 enum class Fit { fits, borderline, does_not_fit };
 
 struct Prediction {
-  Layout layout;
+  Layout layout;        ///< with every default of the stack stated
+  Placement placement;  ///< where its ranks, layers and states are
   StepTime time;
   Hidden hidden;
   Memory memory;
@@ -93,7 +95,7 @@ struct Prediction {
   std::vector<std::string> assumptions;
 };
 
-/// The first rule that refuses the layout (framework constraints, then memory), or nothing.
+/// The first rule that refuses the layout, in words, or nothing.
 std::optional<Violation> violation(const Job& job, const Layout& layout);
 /// Time and memory of a layout. Constraints of the framework are not checked: call violation() first. Never throws for
 /// a layout whose degrees multiply to job.accelerators.

@@ -2,19 +2,18 @@
 // The parts of a stack's profile that a person can name: what it refuses, what it does unasked, what it keeps in
 // memory, what it hides, what its host costs, and how its kernels run. Each part has one field list (`describe`), from
 // which files are read, overlays merged and names checked.
+#include <algorithm>
 #include <array>
 #include <concepts>
 #include <cstdint>
 #include <string_view>
 #include <type_traits>
+#include <vector>
 
 #include "meshwright/core/quantity.hpp"
 #include "meshwright/parallel/layout.hpp"
 
 namespace meshwright::parallel {
-
-/// The axes that a stack may lack; every stack has dp.
-inline constexpr std::array<std::string_view, 4> axis_names = {"tp", "cp", "pp", "ep"};
 
 /// A set of names of a fixed list: bit i stands for names[i]. Read from a list of the names.
 template <const auto& Names>
@@ -23,29 +22,42 @@ struct NameSet {
   constexpr bool has(std::size_t i) const noexcept { return (bits >> i & 1U) != 0; }
 };
 using AxisSet = NameSet<axis_names>;
-using ScheduleSet = NameSet<schedule_names>;
+
+/// Rows of a table (pipeline schedules, kinds of context parallelism). Read from a list of their names.
+template <class Row>
+struct RowSet {
+  std::vector<Row> rows;
+  bool has(Row row) const noexcept { return std::find(rows.begin(), rows.end(), row) != rows.end(); }
+};
+using ScheduleSet = RowSet<PipelineSchedule>;
+using ContextKindSet = RowSet<ContextKind>;
 
 /// What the stack can run (parallel/constraints).
 struct StackRules {
-  AxisSet axes{0b1111};                       ///< parallel axes beside dp that it has
-  ScheduleSet schedules{0b110};               ///< pipeline schedules that it has
-  bool kv_heads_replicate = false;            ///< Megatron: tp may exceed kv_heads
-  bool uneven_stages = true;                  ///< an explicit layout of layers over stages can be given
-  bool uneven_by_default = false;             ///< and is made without asking (layers % (pp * vp) may be non-zero)
-  bool splits_by_cost = false;                ///< stages by parameter cost of the blocks (nanotron)
-  bool interleaving_needs_multiple = true;    ///< micro-batches % pp == 0 with vp > 1
-  bool micro_batches_cover_pipeline = false;  ///< micro-batches >= pp - 1
-  bool experts_fold_over_tp = true;           ///< ep * etp divides tp * cp * dp; false: ep divides dp * cp
-  int max_zero_stage = 3;                     ///< the highest it has
-  int max_zero_stage_pipeline = 3;            ///< the highest it has with pp > 1
-  int vocab_multiple = 128;                   ///< vocabulary padded to vocab_multiple * tp
-  bool can_overlap_tp = false;                ///< has TP communication inside the GEMMs, on request
+  AxisSet axes{0b11111};  ///< parallel axes that it has; dp in any case
+  ScheduleSet schedules{{PipelineSchedule::one_f_one_b, PipelineSchedule::interleaved}};  ///< that it has
+  ContextKindSet cp_kinds{{ContextKind::ring}};  ///< that it has, its default first
+  bool kv_heads_replicate = false;               ///< Megatron: tp may exceed kv_heads
+  bool uneven_stages = true;                     ///< an explicit layout of layers over stages can be given
+  bool uneven_by_default = false;                ///< and is made without asking (layers % (pp * vp) may be non-zero)
+  bool splits_by_cost = false;                   ///< stages by parameter cost of the blocks (nanotron)
+  bool interleaving_needs_multiple = true;       ///< micro-batches % pp == 0 with vp > 1
+  bool micro_batches_cover_pipeline = false;     ///< micro-batches >= pp - 1
+  bool experts_fold_over_tp = true;              ///< ep * etp divides tp * cp * dp; false: ep divides dp * cp
+  bool experts_need_sequence_parallel = false;   ///< no MoE with tp > 1 and whole sequences on every tensor rank
+  int max_zero_stage = 3;                        ///< the highest it has
+  int max_zero_stage_pipeline = 3;               ///< the highest it has with pp > 1
+  int vocab_multiple = 128;                      ///< vocabulary padded to vocab_multiple * tp
+  bool can_overlap_tp = false;                   ///< has TP communication inside the GEMMs, on request
   bool can_overlap_ep = false;  ///< has dispatch and combine behind another micro-batch's compute, on request
 };
 
 /// What it does where a job does not say.
 struct StackDefaults {
   bool overlap_grad_reduce = true, overlap_param_gather = true, tp_comm_overlap = false;
+  bool experts_cut_by_tp = true;  ///< etp is tp; false: 1
+  bool splits_with_ends = false;  ///< embedding and loss count as a layer each in the split over stages (torchtitan)
+  RankOrder order;                ///< in which ranks are numbered
 };
 
 /// What it keeps on the device, in bytes of each parameter, token or logit.
@@ -128,6 +140,7 @@ requires std::same_as<std::remove_const_t<Part>, StackRules>
 constexpr void describe(Part& p, V&& visit) {
   visit("axes", p.axes);
   visit("schedules", p.schedules);
+  visit("cp_kinds", p.cp_kinds);
   visit("kv_heads_replicate", p.kv_heads_replicate);
   visit("uneven_stages", p.uneven_stages);
   visit("uneven_by_default", p.uneven_by_default);
@@ -135,6 +148,7 @@ constexpr void describe(Part& p, V&& visit) {
   visit("interleaving_needs_multiple", p.interleaving_needs_multiple);
   visit("micro_batches_cover_pipeline", p.micro_batches_cover_pipeline);
   visit("experts_fold_over_tp", p.experts_fold_over_tp);
+  visit("experts_need_sequence_parallel", p.experts_need_sequence_parallel);
   visit("max_zero_stage", p.max_zero_stage);
   visit("max_zero_stage_pipeline", p.max_zero_stage_pipeline);
   visit("vocab_multiple", p.vocab_multiple);
@@ -147,6 +161,9 @@ constexpr void describe(Part& p, V&& visit) {
   visit("overlap_grad_reduce", p.overlap_grad_reduce);
   visit("overlap_param_gather", p.overlap_param_gather);
   visit("tp_comm_overlap", p.tp_comm_overlap);
+  visit("experts_cut_by_tp", p.experts_cut_by_tp);
+  visit("splits_with_ends", p.splits_with_ends);
+  visit("order", p.order);
 }
 template <class Part, class V>
 requires std::same_as<std::remove_const_t<Part>, StackMemory>

@@ -18,15 +18,21 @@ struct Chunk {
 };
 
 /// Parts that the layers are cut into: pp * vp, and 2 * pp for ZB-V, which folds two of them onto each stage.
-constexpr int split_ways(const Layout& layout) {
-  return layout.pp * (effective_schedule(layout) == PipelineSchedule::zero_bubble_v ? 2 : layout.vp);
+inline int split_ways(const Layout& layout) noexcept {
+  const PipelineSchedule schedule = effective_schedule(layout);
+  return layout.pp * chunks_of(schedule, layout.vp) / schedule->weight_copies;
 }
 
 /// Layers of each part in model order; they sum to model.layers. `even` without divisibility and `automatic` that
-/// nothing resolves give the `uneven` split. Parts may be empty under `embedding` and `cost`.
+/// nothing resolves give the `uneven` split; `embedding` without divisibility gives what is left to the first parts.
+/// Parts may be empty under `embedding` and `cost`.
 /// `cost` is nanotron's: blocks in order go to a stage until its share of the total cost is exceeded; a layer costs
 /// 4 h (heads * head_dim) + 3 h f, the head V h (src/nanotron/models/llama.py, get_block_compute_costs).
 std::vector<int> stage_layers(const Transformer& model, StageSplit split, int ways);
+
+/// The same where the layout states its stages: their counts, dealt equally to the parts of each stage where it gives
+/// one count a stage. The layout must satisfy refused_by().
+std::vector<int> stated_layers(const Layout& layout);
 
 /// The chunks of a layout in model order. Chunk k of an interleaved pipeline is on stage k % pp; ZB-V goes down the
 /// stages and up again; DualPipe has every part twice: chunks [0, pp) go down, [pp, 2 pp) are the same layers on the

@@ -5,8 +5,8 @@
 #include <memory>
 #include <vector>
 
-#include "meshwright/parallel/groups.hpp"
 #include "meshwright/parallel/job.hpp"
+#include "meshwright/parallel/placement.hpp"
 
 namespace meshwright::parallel {
 

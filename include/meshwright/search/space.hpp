@@ -43,9 +43,6 @@ struct Overlaps {
   bool tensor = false, expert = false;
 };
 std::vector<Overlaps> overlaps(const Job& job, const Limits& limits, const ShardChoice& shard);
-/// Overlap of dispatch and combine with another micro-batch needs two of them on a stage at once (interleaving) and no
-/// full recompute (megatron/training/arguments.py, overlap_moe_expert_parallel_comm).
-bool can_overlap_experts(const Layout& layout);
 
 std::vector<Recompute> recomputes(const Limits& limits);
 

@@ -60,7 +60,7 @@ std::vector<Operator> layer_operators(const Transformer& model, LayerKind kind, 
                                       const Shard& shard, const Precision& precision, bool full_attention = true);
 /// Input embedding (with its gradient scatter) and output head with loss; vocabulary padded to `vocab_multiple * tp`.
 std::vector<Operator> embedding_operators(const Transformer& model, double micro_batch, double seq_len,
-                                          const Shard& shard, const Precision& precision);
+                                          const Shard& shard, const Precision& precision, int vocab_multiple = 128);
 std::vector<Operator> head_operators(const Transformer& model, double micro_batch, double seq_len, const Shard& shard,
                                      const Precision& precision, int vocab_multiple = 128);
 /// One multi-token-prediction module: its projection and block; `head_operators` follow once more for each.

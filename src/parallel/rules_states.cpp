@@ -1,0 +1,55 @@
+// Rules on sharded states, and device memory.
+#include <fmt/format.h>
+
+#include "meshwright/core/units.hpp"
+#include "meshwright/parallel/memory.hpp"
+#include "parallel/rules.hpp"
+
+namespace meshwright::parallel {
+namespace {
+
+constexpr RuleRow states[] = {
+    {.name = "zero_stage",
+     .refuses = [](const Job& job,
+                   const Layout& l) noexcept { return l.zero_stage > job.framework.rules.max_zero_stage; },
+     .words = [](const Job& job, const Layout& l) -> RuleWords {
+       return {fmt::format("at most {}", job.framework.rules.max_zero_stage), fmt::format("{}", l.zero_stage)};
+     }},
+    {.name = "zero_stage with a pipeline",
+     .refuses =
+         [](const Job& job, const Layout& l) noexcept {
+           return l.pp > 1 && l.zero_stage > job.framework.rules.max_zero_stage_pipeline;
+         },
+     .words = [](const Job& job, const Layout& l) -> RuleWords {
+       return {fmt::format("at most {} with pp > 1", job.framework.rules.max_zero_stage_pipeline),
+               fmt::format("{}", l.zero_stage)};
+     }},
+    {.name = "hsdp_shard",
+     .refuses =
+         [](const Job&, const Layout& l) noexcept {
+           return l.hsdp_shard > 0 && (l.zero_stage != 3 || !divides(l.hsdp_shard, l.dp * l.cp));
+         },
+     .words = [](const Job&, const Layout& l) -> RuleWords {
+       return {fmt::format("zero_stage 3 and a multiple of hsdp_shard {}", l.hsdp_shard),
+               fmt::format("zero_stage {}, dp * cp {}", l.zero_stage, l.dp * l.cp)};
+     }},
+};
+
+bool memory_refuses(const Job& job, const Layout& layout) noexcept {
+  return fit(job, memory(job, layout)) == Fit::does_not_fit;
+}
+
+constexpr RuleRow device_memory[] = {
+    {.name = "device memory",
+     .refuses = memory_refuses,
+     .words = [](const Job& job, const Layout& layout) -> RuleWords {
+       return {format(memory(job, layout).reserved), format(memory_constants(job).usable)};
+     },
+     .of_stack = false}};
+
+}  // namespace
+
+std::span<const RuleRow> state_rules() { return states; }
+std::span<const RuleRow> memory_rules() { return device_memory; }
+
+}  // namespace meshwright::parallel
