@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 
 #include "meshwright/collectives/flow.hpp"
+#include "meshwright/hardware/catalog.hpp"
 #include "meshwright/topology/fabric.hpp"
 #include "meshwright/topology/place.hpp"
 
@@ -22,6 +23,7 @@ Cluster hgx(int nodes) {
   c.node.nics = 8;
   c.node.nic_bandwidth = 50_GBps;
   c.node.fabric = "infiniband";
+  c.fabric = builtin_catalog().fabric("infiniband");
   c.node.pcie = "pcie-gen5";
   c.network.oversubscription = {1, 2};
   c.network.reach = {256, 8192};

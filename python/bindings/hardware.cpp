@@ -63,9 +63,9 @@ void bind_hardware(py::module_& module) {
       .def_property_readonly("accelerators", &Cluster::accelerators)
       .def(
           "with_nic",
-          [](Cluster c, const py::object& bandwidth) {
-            c.node.nic_bandwidth = quantity<BytesPerSecond>(bandwidth, "bandwidth");
-            return c;
+          [](const Cluster& c, const py::object& bandwidth) {
+            const auto rate = quantity<BytesPerSecond>(bandwidth, "bandwidth");
+            return with(c, [&](ClusterSpec& spec) { spec.node.nic_bandwidth = rate; });
           },
           py::arg("bandwidth"), "The same cluster with NICs of another speed (bytes per second, or '800 Gb/s').")
       .def("__repr__", [](const Cluster& c) {

@@ -17,7 +17,7 @@ namespace {
 bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
 /// The rules by which a record says nothing about a collective library, or nothing that was measured.
-std::string out_of_scope(const Reader& record, int ranks) {
+std::string out_of_scope(const Reader& record, int ranks, const Catalog& catalog) {
   const std::string collective = record.at("collective").string();
   if (collective.starts_with("moe")) return "an expert dispatch or combine kernel, not a collective of the library";
   const std::string version = record.string_or("nccl_version", ""), algorithm = record.string_or("algo", "");
@@ -29,7 +29,7 @@ std::string out_of_scope(const Reader& record, int ranks) {
   if (ranks < 2) return "fewer than two ranks";
   const Reader hardware = record.at("hardware");
   if (hardware.integer_or("nodes", 1, 1) > 1 && !(hardware.has("nics_per_node") && hardware.has("nic_gbps")) &&
-      find_fabric(hardware.string_or("fabric", ""), hardware.string_or("nic", "")).empty()) {
+      find_fabric(catalog, hardware.string_or("fabric", ""), hardware.string_or("nic", "")).empty()) {
     return "several nodes, and nothing said of their network";
   }
   return "";
@@ -78,7 +78,7 @@ CollectiveTable read_collective_table(const Reader& record, const Catalog& catal
   if (const auto source = record.find("source")) table.source = source->string_or("title", "");
   table.ranks = rank_count(record);
   table.healthy = record.boolean_or("healthy", true);
-  table.skipped = out_of_scope(record, table.ranks);
+  table.skipped = out_of_scope(record, table.ranks, catalog);
   table.rows = read_rows(record);
   if (record.at("collective").string().starts_with("moe") || table.ranks < 2) return table;
   try {

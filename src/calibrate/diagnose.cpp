@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 
 #include "calibrate/diagnose_signs.hpp"
 #include "meshwright/core/units.hpp"
@@ -29,29 +30,38 @@ struct Hypothesis {
 
 bool several_nodes(const Case& c) { return c.cluster.nodes > 1; }
 
+/// The machine with something else said of its nodes.
+void say(Case& c, const std::function<void(NodeSpec&)>& edit) {
+  c.cluster = with(c.cluster, [&](ClusterSpec& spec) { edit(spec.node); });
+}
+/// NICs at a share of their rate.
+bool at_rate(Case& c, double share) {
+  const BytesPerSecond rate = c.cluster.node.nic_bandwidth * share;
+  say(c, [&](NodeSpec& node) { node.nic_bandwidth = rate; });
+  return true;
+}
+
 bool one_nic(Case& c) {
   if (!several_nodes(c) || c.cluster.node.nics < 2) return false;
-  c.cluster.node.nics = 1;
+  say(c, [](NodeSpec& node) { node.nics = 1; });
   return true;
 }
 bool half_of_nics(Case& c) {
-  if (!several_nodes(c) || c.cluster.node.nics < 4) return false;
-  c.cluster.node.nics /= 2;
+  const int nics = c.cluster.node.nics;
+  if (!several_nodes(c) || nics < 4) return false;
+  say(c, [&](NodeSpec& node) { node.nics = nics / 2; });
   return true;
 }
 bool sockets(Case& c) {
-  if (!several_nodes(c) || scale_out_medium(c.cluster) == "sockets") return false;
-  c.cluster.node.fabric = "tcp";
-  c.cluster.node.nics = 1;  // NCCL_SOCKET_IFNAME's usual single interface; a core feeds about 25 Gb/s of it
-  c.cluster.node.nic_bandwidth = std::min(c.cluster.node.nic_bandwidth, 3.1_GBps);
+  if (!several_nodes(c) || c.cluster.platform.scale_out.name == "sockets") return false;
+  // NCCL_SOCKET_IFNAME's usual single interface; a core feeds about 25 Gb/s of it.
+  const BytesPerSecond rate =
+      c.cluster.node.nics > 0 ? std::min(c.cluster.node.nic_bandwidth, 3.1_GBps) : BytesPerSecond(3.1_GBps);
+  say(c, [&](NodeSpec& node) { node.fabric = "tcp", node.nics = 1, node.nic_bandwidth = rate; });
   return true;
 }
 /// Staged through host memory: in and out of it over the PCIe links that GPUs and NICs share, half of their rate.
-bool staged(Case& c) {
-  if (!several_nodes(c)) return false;
-  c.cluster.node.nic_bandwidth *= 0.5;
-  return true;
-}
+bool staged(Case& c) { return several_nodes(c) && c.cluster.node.nics > 0 && at_rate(c, 0.5); }
 bool no_switch_reduction(Case& c) {
   if (!c.cluster.node.scale_up_reduces || !c.options.nvls) return false;
   c.options.nvls = false;
@@ -59,21 +69,11 @@ bool no_switch_reduction(Case& c) {
 }
 bool no_peer_access(Case& c) {
   if (c.cluster.node.scale_up == ScaleUpKind::pcie || c.cluster.node.scale_up == ScaleUpKind::none) return false;
-  c.cluster.node.scale_up = ScaleUpKind::pcie;
-  c.cluster.node.scale_up_bandwidth = {};
-  c.cluster.node.scale_up_reduces = false;
+  say(c, [](NodeSpec& node) { node.scale_up = ScaleUpKind::pcie; });
   return true;
 }
-bool collisions(Case& c) {
-  if (c.cluster.nodes < 3) return false;
-  c.cluster.node.nic_bandwidth *= 0.6;
-  return true;
-}
-bool narrow_slot(Case& c) {
-  if (!several_nodes(c)) return false;
-  c.cluster.node.nic_bandwidth *= 0.25;
-  return true;
-}
+bool collisions(Case& c) { return c.cluster.nodes > 2 && c.cluster.node.nics > 0 && at_rate(c, 0.6); }
+bool narrow_slot(Case& c) { return several_nodes(c) && c.cluster.node.nics > 0 && at_rate(c, 0.25); }
 
 constexpr std::array hypotheses = {
     Hypothesis{"tcp_sockets", sockets, "as slow as TCP sockets over one interface",

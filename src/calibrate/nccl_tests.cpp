@@ -151,7 +151,10 @@ std::optional<Cluster> cluster_of_log(const NcclTestsLog& log, const Catalog& ca
   if (log.ranks < 1 || log.nodes < 1 || log.ranks % log.nodes != 0) return std::nullopt;
   const auto accelerator = find_accelerator(catalog, log.accelerator);
   if (!accelerator) return std::nullopt;
-  return cluster_from_parts(catalog, *accelerator, log.ranks, log.ranks / log.nodes, 0, 0, {}, "", log.file);
+  ClusterSpec spec{.accelerators = log.ranks, .where = log.file};
+  spec.node.accelerator = *accelerator;
+  spec.node.accelerators = log.ranks / log.nodes;
+  return complete(spec, catalog);
 }
 
 }  // namespace meshwright::calibrate

@@ -60,13 +60,14 @@ int number_after(std::string_view text, std::string_view head) {
 }
 
 /// The scale-up domain as a record's words describe it; what they leave open stays as the accelerator's usual node.
-void apply_scale_up(std::string_view words, std::string_view notes, int stated_domain, int used, Node& node) {
+void say_scale_up(std::string_view words, std::string_view notes, int stated_domain, int used, NodeSpec& node) {
   const auto set = [&](ScaleUpKind kind, int domain) {
     node.scale_up = kind;
     node.scale_up_domain = domain;
   };
+  const int size = node.accelerators.value_or(used);
   if (has(words, "pcie") && (has(words, "none") || has(words, "no nvlink") || has(words, "only"))) {
-    set(ScaleUpKind::pcie, node.accelerators);
+    set(ScaleUpKind::pcie, size);
   } else if (has(words, "pair") || has(words, "bridge")) {
     set(ScaleUpKind::nvlink_bridge, 2);
   } else if (has(words, "cube mesh")) {
@@ -76,14 +77,13 @@ void apply_scale_up(std::string_view words, std::string_view notes, int stated_d
   } else if (has(words, "all-to-all") || has(words, "4-gpu")) {
     set(ScaleUpKind::full_mesh, 4);
   } else if (has(words, "fully connected")) {
-    set(ScaleUpKind::full_mesh, node.accelerators);
+    set(ScaleUpKind::full_mesh, size);
   } else if (has(words, "nvswitch")) {
-    set(ScaleUpKind::switched, node.accelerators);
+    set(ScaleUpKind::switched, size);
   }
   const int domain = stated_domain > 0 ? stated_domain : number_after(notes, "domains of ");
   if (domain > 0) set(ScaleUpKind::switched, domain);
-  if (has(words, "tray")) set(ScaleUpKind::switched, std::max(used, node.accelerators));
-  if (node.scale_up == ScaleUpKind::pcie || node.scale_up == ScaleUpKind::nvlink_bridge) node.scale_up_reduces = false;
+  if (has(words, "tray")) set(ScaleUpKind::switched, std::max(used, size));
 }
 
 /// The node that the records' tests were cut from: "4 GPUs of 8", "8 per node".
@@ -132,19 +132,10 @@ std::optional<std::string> find_accelerator(const Catalog& catalog, std::string_
   return best->name;
 }
 
-std::string find_fabric(std::string_view fabric, std::string_view nic) {
-  const std::string text = lower(std::string(fabric) + " " + std::string(nic));
-  if (has(text, "tcpxo")) return "tcpxo";
-  if (has(text, "tcpx")) return "tcpx";
-  if (has(text, "efa")) return "efa";
-  if (has(text, "slingshot")) return "slingshot";
-  if (has(text, "roce") || has(text, "uec")) return "roce";
-  if (has(text, "omni")) return "omni-path";
-  if (has(text, "ib ") || text.starts_with("ib") || has(text, "infiniband") || has(text, "hdr") || has(text, "ndr")) {
-    return "infiniband";
-  }
-  if (has(text, "gbe") || has(text, "ethernet") || has(text, "tcp")) return "ethernet";
-  return has(text, "rdma") || has(text, "cx") ? "infiniband" : "";
+std::string find_fabric(const Catalog& catalog, std::string_view fabric, std::string_view nic) {
+  const FabricKind* kind = catalog.fabric_in(fabric);
+  if (kind == nullptr) kind = catalog.fabric_in(nic);
+  return kind == nullptr ? "" : kind->name;
 }
 
 Cluster record_cluster(const Reader& record, const Catalog& catalog, const std::string& accelerator, int ranks) {
@@ -154,25 +145,24 @@ Cluster record_cluster(const Reader& record, const Catalog& catalog, const std::
   const int nodes = hardware.integer_or("nodes", 1, 1);
   const int used = hardware.integer_or("gpus_per_node", ranks, 1);
   const int node_size = whole_node(words, used, nodes);
-  std::string fabric = find_fabric(hardware.string_or("fabric", ""), hardware.string_or("nic", ""));
+  std::string fabric = find_fabric(catalog, hardware.string_or("fabric", ""), hardware.string_or("nic", ""));
   if (variable(env, "NCCL_IB_DISABLE") == "1" || lower(variable(env, "NCCL_NET")) == "socket") fabric = "tcp";
+  ClusterSpec spec{.accelerators = nodes * node_size, .where = record.where() + "/hardware"};
+  NodeSpec& node = spec.node;
+  node.where = spec.where;
+  node.accelerator = accelerator;
+  node.accelerators = node_size;
+  if (!fabric.empty()) node.fabric = fabric;
+  if (const int nics = hardware.integer_or("nics_per_node", 0); nics > 0) node.nics = nics;
   const double gbps = hardware.number_or("nic_gbps", 0);
-  Cluster cluster =
-      cluster_from_parts(catalog, accelerator, nodes * node_size, node_size, 0, hardware.integer_or("nics_per_node", 0),
-                         BytesPerSecond::base(gbps * 1e9 / 8), fabric, record.where() + "/hardware");
-  const bool was_pcie = cluster.node.scale_up == ScaleUpKind::pcie || cluster.node.scale_up == ScaleUpKind::none;
-  apply_scale_up(words, notes, hardware.integer_or("scale_up_domain", 0), used, cluster.node);
-  if (was_pcie && cluster.node.scale_up != ScaleUpKind::pcie) {
-    cluster.node.scale_up_bandwidth = cluster.accelerator.scale_up_bandwidth;
-  }
+  if (gbps > 0) node.nic_bandwidth = BytesPerSecond::base(gbps * 1e9 / 8);
+  say_scale_up(words, notes, hardware.integer_or("scale_up_domain", 0), used, node);
   const std::string p2p = lower(variable(env, "NCCL_P2P_LEVEL"));
   if (variable(env, "NCCL_P2P_DISABLE") == "1" || p2p == "loc" || p2p == "0") {
-    cluster.node.scale_up = ScaleUpKind::pcie;
-    cluster.node.scale_up_domain = cluster.node.accelerators;
-    cluster.node.scale_up_bandwidth = {};
-    cluster.node.scale_up_reduces = false;
+    node.scale_up = ScaleUpKind::pcie;
+    node.scale_up_domain = node_size;
   }
-  return cluster;
+  return complete(spec, catalog);
 }
 
 CollectiveOptions record_options(const Reader& record) {

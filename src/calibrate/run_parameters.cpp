@@ -10,30 +10,18 @@ namespace {
 
 std::string device(const Job& j) { return "device " + j.cluster.accelerator.name; }
 std::string stack(const Job& j) { return "framework " + j.framework.name; }
-std::string scale_up(const Job& j) { return "medium " + platform_of(j.cluster).scale_up.name; }
-std::string scale_out(const Job& j) { return "medium " + platform_of(j.cluster).scale_out.name; }
+std::string scale_up(const Job& j) { return "medium " + j.cluster.platform.scale_up.name; }
+std::string scale_out(const Job& j) { return "medium " + j.cluster.platform.scale_out.name; }
 
 GemmEfficiency& gemm(Job& j) { return j.cluster.accelerator.efficiency.of(j.precision.gemm); }
 const GemmEfficiency& gemm(const Job& j) { return j.cluster.accelerator.efficiency.of(j.precision.gemm); }
-
-/// Puts a medium with another in-step factor before the compiled-in ones.
-void set_in_step(Job& j, Medium medium, double value) {
-  medium.in_step = value;
-  auto& media = j.cluster.media;
-  const auto found = std::find_if(media.begin(), media.end(), [&](const Medium& m) { return m.name == medium.name; });
-  if (found != media.end()) {
-    *found = std::move(medium);
-  } else {
-    media.push_back(std::move(medium));
-  }
-}
 
 bool always(const Job&, const Layout&) { return true; }
 bool has_tensor(const Job&, const Layout& l) { return l.tp > 1; }
 /// Networks whose benchmarks say least about a step: many flows share adapters and a shallow transport.
 bool on_efa(const Job& j, const Layout& l) {
   return j.accelerators > j.cluster.node.scale_up_domain && l.dp * l.cp * l.tp > 1 &&
-         scale_out_medium(j.cluster).starts_with("efa");
+         j.cluster.platform.scale_out.name.starts_with("efa");
 }
 
 template <auto Part, auto Member>
@@ -99,13 +87,12 @@ std::span<const RunField> run_fields() {
       gemm_row<DType::fp8>("gemm.fp8.sustained"),
       gemm_row<DType::fp4>("gemm.fp4.sustained"),
       gemm_row<DType::int8>("gemm.int8.sustained"),
-      RunField{"scale_up.in_step", 0.1, 1, scale_up,
-               [](const Job& j) { return platform_of(j.cluster).scale_up.in_step; },
-               [](Job& j, double v) { set_in_step(j, platform_of(j.cluster).scale_up, v); }, has_tensor, false,
-               [](const Job& j) { return platform_of(j.cluster).scale_up.evidence != Evidence::extrapolated; }},
+      RunField{"scale_up.in_step", 0.1, 1, scale_up, [](const Job& j) { return j.cluster.platform.scale_up.in_step; },
+               [](Job& j, double v) { j.cluster.platform.scale_up.in_step = v; }, has_tensor, false,
+               [](const Job& j) { return j.cluster.platform.scale_up.evidence != Evidence::extrapolated; }},
       RunField{"scale_out.in_step", 0.3, 1, scale_out,
-               [](const Job& j) { return platform_of(j.cluster).scale_out.in_step; },
-               [](Job& j, double v) { set_in_step(j, platform_of(j.cluster).scale_out, v); }, on_efa},
+               [](const Job& j) { return j.cluster.platform.scale_out.in_step; },
+               [](Job& j, double v) { j.cluster.platform.scale_out.in_step = v; }, on_efa},
       RunField{"attention.forward", 0.1, 1, device,
                [](const Job& j) { return j.cluster.accelerator.efficiency.attention.forward; },
                [](Job& j, double v) {

@@ -70,6 +70,27 @@ void use_own_kernel_table(RunRecord& run) {
   }
 }
 
+/// "cluster" of a record as what it says; zero or null = not said.
+ClusterSpec cluster_of_record(const Reader& r, const Catalog& catalog) {
+  ClusterSpec spec{.accelerators = r.at("count").integer(1), .where = r.where()};
+  NodeSpec& node = spec.node;
+  node.where = spec.where;
+  node.accelerator = r.at("accelerator").string();
+  const auto say = [&](std::optional<int>& field, std::string_view key) {
+    if (const int value = r.integer_or(key, 0); value > 0) field = value;
+  };
+  say(node.accelerators, "node_size");
+  say(node.scale_up_domain, "scale_up_domain");
+  say(node.nics, "nics_per_node");
+  if (const double gbps = r.number_or("nic_gbps", 0); gbps > 0)
+    node.nic_bandwidth = BytesPerSecond::base(gbps * 1.25e8);
+  if (const std::string words = r.string_or("fabric", ""); !words.empty()) {
+    const FabricKind* kind = catalog.fabric_in(words);
+    node.fabric = kind != nullptr ? kind->name : words;
+  }
+  return spec;
+}
+
 void read_job_of_record(const Reader& record, const Catalog& catalog, RunRecord& run) {
   std::string why;
   const auto model = model_of_record(record.at("model"), why);
@@ -86,13 +107,9 @@ void read_job_of_record(const Reader& record, const Catalog& catalog, RunRecord&
   run.job.accelerators = cluster.integer_or("count", 1, 1);
   run.job.seq_len = record.at("seq_len").integer(1);
   try {
-    run.job.cluster =
-        cluster_from_parts(catalog, run.accelerator, run.job.accelerators, cluster.integer_or("node_size", 0),
-                           cluster.integer_or("scale_up_domain", 0), cluster.integer_or("nics_per_node", 0),
-                           BytesPerSecond::base(cluster.number_or("nic_gbps", 0) * 1e9 / 8),
-                           cluster.string_or("fabric", ""), cluster.where());
+    run.job.cluster = complete(cluster_of_record(cluster, catalog), catalog);
   } catch (const Error& error) {
-    run.skipped = error.what_happened();  // a device or fabric that the database lacks
+    run.skipped = error.what_happened();  // a device or fabric that the database lacks, or counts that don't fit
     return;
   }
   run.job.assumptions = run.job.cluster.assumptions;

@@ -62,10 +62,10 @@ void read_list(const Reader& file, std::string_view kind, std::vector<Entry>& en
 }
 
 /// Kernel efficiencies, media and stacks: what fits write. False where the file holds none of them.
-bool read_figures(const Reader& file, Catalog& catalog) {
+bool read_figures(const Reader& file, CatalogData& catalog) {
   const bool devices = file.has("devices"), media = file.has("media"), frameworks = file.has("frameworks");
   if (devices) attach_efficiency(catalog.accelerators, file);
-  if (media) catalog.media = read_media(file, catalog.media.empty() ? builtin_media() : catalog.media);
+  if (media) catalog.media = read_media(file, catalog.media);
   if (frameworks) {
     if (!devices && !media) file.allow_only({"description", "sources", "frameworks", "fit"});
     std::ranges::move(file.at("frameworks").items(), std::back_inserter(catalog.frameworks));
@@ -73,19 +73,20 @@ bool read_figures(const Reader& file, Catalog& catalog) {
   return devices || media || frameworks;
 }
 
-void read_file_into(const Reader& file, Catalog& catalog, Origins& origins) {
+void read_file_into(const Reader& file, CatalogData& catalog, Origins& origins) {
   if (read_figures(file, catalog)) return;
-  file.allow_only({"description", "accelerators", "links", "nics", "switches", "nodes", "clusters"});
+  file.allow_only({"description", "accelerators", "links", "nics", "switches", "fabrics", "nodes", "clusters"});
   read_list(file, "accelerators", catalog.accelerators, origins);
   read_list(file, "links", catalog.links, origins);
   read_list(file, "nics", catalog.nics, origins);
   read_list(file, "switches", catalog.switches, origins);
+  read_list(file, "fabrics", catalog.fabrics, origins);
   read_list(file, "nodes", catalog.nodes, origins);
   read_list(file, "clusters", catalog.clusters, origins);
 }
 
 // Efficiency files speak of accelerators that other files bring: last.
-void read_files(std::vector<Reader> files, Catalog& catalog) {
+void read_files(std::vector<Reader> files, CatalogData& catalog) {
   Origins origins;
   std::stable_partition(files.begin(), files.end(), [](const Reader& file) { return !file.has("devices"); });
   for (const Reader& file : files) read_file_into(file, catalog, origins);
@@ -93,78 +94,143 @@ void read_files(std::vector<Reader> files, Catalog& catalog) {
   link_up(catalog, origins);
 }
 
-Catalog read_benchmarks() {
+CatalogData read_benchmarks() {
   std::vector<Reader> files;
   for (const EmbeddedFile& file : embedded_hardware())
     files.push_back(Reader::text(file.content, "data/hardware/" + std::string(file.name)));
-  Catalog catalog;
+  for (const EmbeddedFile& file : embedded_platforms())
+    files.push_back(Reader::text(file.content, "data/hardware/platforms/" + std::string(file.name)));
+  CatalogData catalog;
   read_files(std::move(files), catalog);
-  catalog.media = benchmark_media();
   return catalog;
+}
+
+CatalogData read_fitted() {
+  CatalogData fitted = *benchmark_catalog().data();
+  std::vector<Reader> files;
+  for (const EmbeddedFile& file : embedded_fitted())
+    files.push_back(Reader::text(file.content, "data/fitted/" + std::string(file.name)));
+  unlink(fitted);
+  read_files(std::move(files), fitted);
+  return fitted;
+}
+
+/// How well a node answers a question: the number of accelerators before the domain before the fabric.
+int likeness(const Node& node, std::string_view fabric, int accelerators, int scale_up_domain) {
+  int score = 0;
+  if (accelerators > 0 && node.accelerators == accelerators) score += 4;
+  if (scale_up_domain > 0 && node.scale_up_domain == scale_up_domain) score += 2;
+  if (!fabric.empty() && node.fabric == fabric) score += 1;
+  return score;
+}
+
+/// Words of a text in lower case: "RoCEv2 8x400G" -> "rocev2", "8x400g".
+std::vector<std::string> words_of(std::string_view text) {
+  std::vector<std::string> words(1);
+  for (const char c : text) {
+    const std::string folded = folded_name(std::string_view(&c, 1));
+    if (!folded.empty()) words.back() += folded;
+    if (folded.empty() && !words.back().empty()) words.emplace_back();
+  }
+  if (words.back().empty()) words.pop_back();
+  return words;
+}
+
+/// True where a word of the text begins with one of `marks`, or holds one of at least three letters ("400gbe").
+bool names_one(const std::vector<std::string>& text, const std::vector<std::string>& marks) {
+  return std::ranges::any_of(text, [&](const std::string& word) {
+    return std::ranges::any_of(marks, [&](const std::string& mark) {
+      return word.starts_with(mark) || (mark.size() >= 3 && word.find(mark) != std::string::npos);
+    });
+  });
 }
 
 }  // namespace
 
-const Accelerator& Catalog::accelerator(std::string_view name, const std::string& where) const {
+const Accelerator& CatalogData::accelerator(std::string_view name, const std::string& where) const {
   return lookup(accelerators, "accelerator", name, where);
 }
-const Link& Catalog::link(std::string_view name, const std::string& where) const {
+const Link& CatalogData::link(std::string_view name, const std::string& where) const {
   return lookup(links, "link", name, where);
 }
-const Nic& Catalog::nic(std::string_view name, const std::string& where) const {
+const Nic& CatalogData::nic(std::string_view name, const std::string& where) const {
   return lookup(nics, "NIC", name, where);
 }
-const Switch& Catalog::switch_named(std::string_view name, const std::string& where) const {
+const Switch& CatalogData::switch_named(std::string_view name, const std::string& where) const {
   return lookup(switches, "switch", name, where);
 }
-const Node& Catalog::node(std::string_view name, const std::string& where) const {
+const FabricKind& CatalogData::fabric(std::string_view name, const std::string& where) const {
+  return lookup(fabrics, "fabric", name, where);
+}
+const Node& CatalogData::node(std::string_view name, const std::string& where) const {
   return lookup(nodes, "node", name, where);
 }
-const ReferenceCluster& Catalog::cluster(std::string_view name, const std::string& where) const {
+const ReferenceCluster& CatalogData::cluster(std::string_view name, const std::string& where) const {
   return lookup(clusters, "reference cluster", name, where);
 }
 
-const Node* Catalog::usual_node(std::string_view accelerator, std::string_view fabric) const {
-  const Node* first = nullptr;
+const Node* CatalogData::usual_node(std::string_view accelerator, std::string_view fabric, int accelerator_count,
+                                    int scale_up_domain) const {
+  const Node* best = nullptr;
+  int most = -1;
   for (const Node& node : nodes) {
     if (node.accelerator != accelerator) continue;
-    if (fabric.empty() || node.fabric == fabric) return &node;
-    if (first == nullptr) first = &node;
+    const int score = likeness(node, fabric, accelerator_count, scale_up_domain);
+    if (score > most) most = score, best = &node;
   }
-  return first;
+  return best;
 }
 
-Switch Catalog::usual_switch(std::string_view fabric, BytesPerSecond port_bandwidth) const {
-  const bool own = fabric == "infiniband" || fabric == "slingshot" || fabric == "omni-path";
-  const std::string_view family = own ? fabric : "ethernet";
+const FabricKind* CatalogData::fabric_in(std::string_view text) const {
+  if (const FabricKind* kind = find_named(fabrics, text)) return kind;
+  const std::vector<std::string> words = words_of(text);
+  for (const auto marks : {&FabricKind::words, &FabricKind::hints}) {
+    for (const FabricKind& kind : fabrics) {
+      if (names_one(words, kind.*marks)) return &kind;
+    }
+  }
+  return nullptr;
+}
+
+const Link& CatalogData::usual_link(std::string_view family, const std::string& where) const {
+  const auto link = std::ranges::find_if(links, [&](const Link& l) { return l.usual && l.family == family; });
+  if (link != links.end()) return *link;
+  throw Error(where, fmt::format("no link of family '{}' is marked 'usual'; expected one to assume", family));
+}
+
+Switch CatalogData::usual_switch(const FabricKind& fabric_kind, BytesPerSecond port_bandwidth) const {
   const Switch* best = nullptr;
   for (const Switch& sw : switches) {
-    if (sw.fabric != family || sw.announced || sw.port_bandwidth < port_bandwidth * 0.999) continue;
+    if (sw.fabric != fabric_kind.switches || sw.announced || sw.port_bandwidth < port_bandwidth * 0.999) continue;
     if (best == nullptr || sw.port_bandwidth < best->port_bandwidth) best = &sw;
   }
   return best == nullptr ? Switch{} : split_to(*best, port_bandwidth);
 }
 
+Catalog::Catalog(CatalogData data) : Catalog(std::make_shared<const CatalogData>(std::move(data))) {}
+Catalog::Catalog(std::shared_ptr<const CatalogData> data)
+    : accelerators(data->accelerators),
+      links(data->links),
+      nics(data->nics),
+      switches(data->switches),
+      fabrics(data->fabrics),
+      nodes(data->nodes),
+      clusters(data->clusters),
+      media(data->media),
+      frameworks(data->frameworks),
+      data_(std::move(data)) {}
+
 const Catalog& benchmark_catalog() {
-  static const Catalog catalog = read_benchmarks();
+  static const Catalog catalog(read_benchmarks());
   return catalog;
 }
 
 const Catalog& builtin_catalog() {
-  static const Catalog catalog = [] {
-    Catalog fitted = benchmark_catalog();
-    std::vector<Reader> files;
-    for (const EmbeddedFile& file : embedded_fitted())
-      files.push_back(Reader::text(file.content, "data/fitted/" + std::string(file.name)));
-    unlink(fitted);
-    read_files(std::move(files), fitted);
-    fitted.media.clear();  // builtin_media() has them
-    return fitted;
-  }();
+  static const Catalog catalog(read_fitted());
   return catalog;
 }
 
-Catalog overlay(Catalog base, const std::filesystem::path& folder) {
+Catalog overlay(const Catalog& base, const std::filesystem::path& folder) {
   if (folder.empty()) return base;
   if (!std::filesystem::is_directory(folder))
     throw Error(folder.string(), "no such folder; expected one with *.json files of hardware");
@@ -176,15 +242,15 @@ Catalog overlay(Catalog base, const std::filesystem::path& folder) {
   std::vector<Reader> files;
   files.reserve(paths.size());
   for (const auto& path : paths) files.push_back(Reader::file(path));
-  unlink(base);
-  read_files(std::move(files), base);
-  return base;
+  CatalogData data = *base.data();
+  unlink(data);
+  read_files(std::move(files), data);
+  return Catalog(std::move(data));
 }
 
 Catalog load_catalog(const std::filesystem::path& folder, const Catalog& base) {
   const char* from_environment = std::getenv("MESHWRIGHT_HARDWARE");
-  Catalog catalog = overlay(base, from_environment == nullptr ? "" : from_environment);
-  return overlay(std::move(catalog), folder);
+  return overlay(overlay(base, from_environment == nullptr ? "" : from_environment), folder);
 }
 
 }  // namespace meshwright::hardware

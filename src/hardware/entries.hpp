@@ -14,9 +14,18 @@ Accelerator read_entry(const Reader& r, Accelerator base);
 Link read_entry(const Reader& r, Link base);
 Nic read_entry(const Reader& r, Nic base);
 Switch read_entry(const Reader& r, Switch base);
+FabricKind read_entry(const Reader& r, FabricKind base);
 Node read_entry(const Reader& r, Node base);
 ReferenceCluster read_entry(const Reader& r, ReferenceCluster base);
-Network read_network(const Reader& r, Network base);
+
+NodeSpec read_node_spec(const Reader& r);
+NetworkSpec read_network_spec(const Reader& r);
+/// What is said, over what stands there.
+void apply(const NodeSpec& spec, Node& node);
+void apply(const NetworkSpec& spec, Network& network);
+/// What is said later, over what was said.
+void merge(const NodeSpec& said, NodeSpec& spec);
+void merge(const NetworkSpec& said, NetworkSpec& spec);
 
 /// Where each entry was read, for the messages of link_up.
 struct Origins {
@@ -26,14 +35,15 @@ struct Origins {
 
 /// Fills what an entry leaves to others (a node's bandwidths to its accelerator and NIC) and refuses names that the
 /// catalogue lacks; `origins` tells where an entry stands.
-void link_up(Catalog& catalog, const Origins& origins);
+void link_up(CatalogData& catalog, const Origins& origins);
+/// The same for one node.
+void link_node(const CatalogData& catalog, Node& node, const std::string& where);
 /// Takes those fillings back, so that they follow an overlay's change.
-void unlink(Catalog& catalog);
+void unlink(CatalogData& catalog);
 
-/// What a cluster carries besides its node: accelerator, links, NIC, switches, media, and the network's usual switch.
-void complete_cluster(const Catalog& catalog, Cluster& cluster, const std::string& where);
-
-/// The usual network of the node's fabric, and the sentence that says so.
-void assume_usual_network(Cluster& cluster);
+/// The medium of that name, or null.
+const Medium* find_medium(const CatalogData& catalog, std::string_view name);
+/// The media of a cluster's links and fabric: its own, else those that stand for them, then marked `extrapolated`.
+Platform platform_for(const CatalogData& catalog, const Cluster& cluster, const std::string& where);
 
 }  // namespace meshwright::hardware

@@ -9,21 +9,38 @@ namespace meshwright::hardware {
 namespace {
 
 /// What a node's scale-up bandwidth is where it does not say.
-BytesPerSecond usual_scale_up(const Catalog& catalog, const Node& node, const Accelerator& accelerator) {
+BytesPerSecond usual_scale_up(const CatalogData& catalog, const Node& node, const Accelerator& accelerator) {
   if (node.scale_up == ScaleUpKind::none) return {};
   if (node.scale_up != ScaleUpKind::pcie) return accelerator.scale_up_bandwidth;
   return node.pcie.empty() ? BytesPerSecond{} : catalog.link(node.pcie).lane_bandwidth * accelerator.pcie_lanes;
 }
 
-void link_accelerator(const Catalog& catalog, Accelerator& a, const std::string& where) {
+void link_accelerator(const CatalogData& catalog, Accelerator& a, const std::string& where) {
   if (!a.scale_up_link.empty()) a.scale_up_link = catalog.link(a.scale_up_link, where + "/scale_up_link").name;
   if (!a.pcie.empty()) a.pcie = catalog.link(a.pcie, where + "/pcie").name;
   if (!a.rank_device.empty()) a.rank_device = catalog.accelerator(a.rank_device, where + "/rank_device").name;
 }
 
-void link_node(const Catalog& catalog, Node& node, const std::string& where) {
+void link_cluster(const CatalogData& catalog, ReferenceCluster& cluster, const std::string& where) {
+  cluster.node = catalog.node(cluster.node, where + "/node").name;
+  if (!cluster.network.switch_name.empty()) {
+    cluster.network.switch_name = catalog.switch_named(cluster.network.switch_name, where + "/network/switch").name;
+  }
+}
+
+void link_fabric(const CatalogData& catalog, const FabricKind& fabric, const std::string& where) {
+  for (const FabricMedium& m : fabric.media) {
+    if (find_medium(catalog, m.medium) == nullptr)
+      throw UnknownName(where + "/media", fmt::format("unknown medium '{}'", m.medium));
+  }
+}
+
+}  // namespace
+
+void link_node(const CatalogData& catalog, Node& node, const std::string& where) {
   const Accelerator& accelerator = catalog.accelerator(node.accelerator, where + "/accelerator");
   node.accelerator = accelerator.name;
+  node.fabric = catalog.fabric(node.fabric, where + "/fabric").name;
   if (node.pcie.empty()) node.pcie = accelerator.pcie;
   if (!node.pcie.empty()) node.pcie = catalog.link(node.pcie, where + "/pcie").name;
   if (!node.nic.empty()) {
@@ -46,31 +63,23 @@ void link_node(const Catalog& catalog, Node& node, const std::string& where) {
   }
 }
 
-void link_cluster(const Catalog& catalog, ReferenceCluster& cluster, const std::string& where) {
-  cluster.node = catalog.node(cluster.node, where + "/node").name;
-  if (!cluster.network.switch_name.empty()) {
-    cluster.network.switch_name = catalog.switch_named(cluster.network.switch_name, where + "/network/switch").name;
-  }
-}
-
-}  // namespace
-
 std::string Origins::of(std::string_view kind, std::string_view name) const {
   const std::string key = fmt::format("{}/{}", kind, folded_name(name));
   const auto place = std::find_if(places.rbegin(), places.rend(), [&](const auto& p) { return p.first == key; });
   return place == places.rend() ? fmt::format("hardware:/{}/{}", kind, name) : place->second;
 }
 
-void link_up(Catalog& catalog, const Origins& origins) {
+void link_up(CatalogData& catalog, const Origins& origins) {
   for (Accelerator& a : catalog.accelerators) link_accelerator(catalog, a, origins.of("accelerators", a.name));
   for (Nic& nic : catalog.nics) {
     if (!nic.pcie.empty()) nic.pcie = catalog.link(nic.pcie, origins.of("nics", nic.name) + "/pcie").name;
   }
+  for (const FabricKind& f : catalog.fabrics) link_fabric(catalog, f, origins.of("fabrics", f.name));
   for (Node& node : catalog.nodes) link_node(catalog, node, origins.of("nodes", node.name));
   for (ReferenceCluster& c : catalog.clusters) link_cluster(catalog, c, origins.of("clusters", c.name));
 }
 
-void unlink(Catalog& catalog) {
+void unlink(CatalogData& catalog) {
   for (Node& node : catalog.nodes) {
     const Accelerator& accelerator = catalog.accelerator(node.accelerator);
     if (node.scale_up_bandwidth == usual_scale_up(catalog, node, accelerator)) node.scale_up_bandwidth = {};

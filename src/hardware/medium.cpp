@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "core/embedded.hpp"
 #include "meshwright/core/reader.hpp"
 
 namespace meshwright::hardware {
@@ -119,28 +118,6 @@ std::vector<Medium> read_media(const Reader& document, const std::vector<Medium>
     if (found == media.end()) found = media.insert(media.end(), Medium{});
     read_medium(item, *found);
   }
-  return media;
-}
-
-const std::vector<Medium>& benchmark_media() {
-  static const std::vector<Medium> media = [] {
-    std::vector<Medium> read;
-    for (const EmbeddedFile& file : embedded_platforms()) {
-      read = read_media(Reader::text(file.content, "data/hardware/platforms/" + std::string(file.name)), read);
-    }
-    return read;
-  }();
-  return media;
-}
-
-const std::vector<Medium>& builtin_media() {
-  static const std::vector<Medium> media = [] {
-    std::vector<Medium> read = benchmark_media();
-    for (const EmbeddedFile& file : embedded_fitted()) {
-      read = read_media(Reader::text(file.content, "data/fitted/" + std::string(file.name)), read);
-    }
-    return read;
-  }();
   return media;
 }
 

@@ -4,77 +4,78 @@
 
 #include <algorithm>
 
-#include "meshwright/core/names.hpp"
+#include "hardware/entries.hpp"
 
 namespace meshwright::hardware {
 namespace {
 
-/// Media that stand in for those that nobody has published figures of, nearest kin first match.
-struct Kin {
-  std::string_view prefix, medium;
-};
-constexpr Kin kin[] = {
-    {"nvlink1", "nvlink2"},    {"nvlink6", "nvlink5"},   {"nvlink7", "nvlink5"},     {"nvlinkc2c", "nvlink4"},
-    {"nvlink", "nvlink4"},     {"xgmi", "xgmi"},         {"ualink", "nvlink5"},      {"neuronlink", "xgmi"},
-    {"ici", "nvlink3"},        {"gaudi", "xgmi"},        {"ub", "nvlink4"},          {"pciegen1", "pcie-gen3"},
-    {"pciegen2", "pcie-gen3"}, {"pciegen", "pcie-gen5"}, {"pcie", "pcie-gen4"},      {"infiniband", "infiniband"},
-    {"ib", "infiniband"},      {"roce", "roce"},         {"efav3", "efa-v4"},        {"efa", "efa-v2"},
-    {"tcpxo", "tcpxo"},        {"tcpx", "tcpx"},         {"slingshot", "slingshot"}, {"omnipath", "infiniband"},
-    {"opa", "infiniband"},     {"tcp", "sockets"},       {"sockets", "sockets"},     {"ultraethernet", "roce"},
-    {"ethernet", "roce"},
-};
+bool is_own(const Medium& medium, std::string_view name) { return folded_name(medium.name) == folded_name(name); }
 
-const Medium* by_name(const std::vector<Medium>& media, std::string_view name) {
-  const std::string wanted = folded_name(name);
-  const auto found = std::ranges::find_if(media, [&](const Medium& m) { return folded_name(m.name) == wanted; });
-  return found == media.end() ? nullptr : &*found;
+/// The medium of a link: of its own name, else the one it names, else that of the newest link before it in its family.
+const Medium* medium_of(const CatalogData& catalog, const Link& link) {
+  if (const Medium* own = find_medium(catalog, link.name)) return own;
+  if (!link.medium.empty()) return find_medium(catalog, link.medium);
+  const Medium* kin = nullptr;
+  for (const Link& other : catalog.links) {
+    if (other.name == link.name) break;
+    if (other.family != link.family) continue;
+    const Medium* own = find_medium(catalog, other.name);
+    kin = own != nullptr                                  ? own
+          : find_medium(catalog, other.medium) != nullptr ? find_medium(catalog, other.medium)
+                                                          : kin;
+  }
+  return kin;
 }
 
-/// A medium by name from the cluster's own calibration, else compiled in, else its kin, else `fallback`.
-Medium medium(const Cluster& cluster, std::string_view name, std::string_view fallback) {
-  if (const Medium* m = by_name(cluster.media, name)) return *m;
-  if (const Medium* m = by_name(builtin_media(), name)) return *m;
-  std::string_view stand_in = fallback;
-  const std::string wanted = folded_name(name);
-  for (const Kin& k : kin) {
-    if (wanted.starts_with(k.prefix)) {
-      stand_in = k.medium;
-      break;
-    }
-  }
-  const Medium* found = by_name(cluster.media, stand_in);
-  if (found == nullptr) found = by_name(builtin_media(), stand_in);
-  if (found == nullptr) throw Error("platform", fmt::format("no medium '{}' to stand for '{}'", stand_in, name));
-  Medium m = *found;
+/// Figures of `found` for `name`, which has none.
+Medium standing_in(const Medium& found, std::string_view name) {
+  Medium m = found;
   m.source = fmt::format("figures of {} in place of {}, which has none; {}", m.name, name, m.source);
   m.evidence = std::max(m.evidence, Evidence::extrapolated);
   return m;
 }
 
-}  // namespace
-
-std::string scale_out_medium(const Cluster& cluster) {
-  const std::string fabric = folded_name(cluster.node.fabric);
-  const double node_gbps = cluster.node.nics * cluster.node.nic_bandwidth.value() * 8e-9;
-  if (fabric.starts_with("efa") || fabric == "srd") {
-    if (fabric.size() > 3 && fabric.starts_with("efav")) return cluster.node.fabric;
-    if (node_gbps <= 800) return "efa-v1";  // p4d, p3dn: 100G cards beside PCIe 3 and 4
-    return cluster.node.nic_bandwidth.value() * 8e-9 < 150 ? "efa-v2" : "efa-v4";
+Medium link_medium(const CatalogData& catalog, const Link& link, const std::string& where) {
+  const Medium* found = medium_of(catalog, link);
+  if (found == nullptr) {
+    throw Error(where,
+                fmt::format("no collective figures are known of the link {} ({}); expected a medium of that name "
+                            "or 'medium' in its entry",
+                            link.name, link.family));
   }
-  if (fabric.find("tcpxo") != std::string::npos) return "tcpxo";
-  if (fabric.find("tcpx") != std::string::npos) return "tcpx";
-  if (fabric == "ethernet" && cluster.node.nic_bandwidth.value() * 8e-9 <= 50) return "sockets";
-  return cluster.node.fabric.empty() ? "infiniband" : cluster.node.fabric;
+  return is_own(*found, link.name) ? *found : standing_in(*found, link.name);
 }
 
-Platform platform_of(const Cluster& cluster) {
-  const std::string host = cluster.node.pcie.empty() ? "pcie-gen4" : cluster.node.pcie;
-  const bool linked = cluster.node.scale_up != ScaleUpKind::pcie && cluster.node.scale_up != ScaleUpKind::none &&
-                      !cluster.accelerator.scale_up_link.empty();
+Medium fabric_medium(const CatalogData& catalog, const Cluster& cluster, const std::string& where) {
+  const BytesPerSecond nic = cluster.node.nic_bandwidth, all = nic * cluster.node.nics;
+  const auto within = [](BytesPerSecond rate, BytesPerSecond most) {
+    return most.value() <= 0 || rate <= most * 1.001;
+  };
+  for (const FabricMedium& row : cluster.fabric.media) {
+    if (!within(nic, row.nic_bandwidth) || !within(all, row.node_bandwidth)) continue;
+    const Medium& found = *find_medium(catalog, row.medium);
+    return row.stand_in ? standing_in(found, cluster.fabric.name) : found;
+  }
+  if (const Medium* own = find_medium(catalog, cluster.fabric.name)) return *own;
+  throw Error(where, fmt::format("no collective figures are known of the fabric {}; expected a medium of that name or "
+                                 "'media' in its entry",
+                                 cluster.fabric.name));
+}
+
+}  // namespace
+
+const Medium* find_medium(const CatalogData& catalog, std::string_view name) {
+  const auto found = std::ranges::find_if(catalog.media, [&](const Medium& m) { return is_own(m, name); });
+  return found == catalog.media.end() ? nullptr : &*found;
+}
+
+Platform platform_for(const CatalogData& catalog, const Cluster& cluster, const std::string& where) {
+  const ScaleUpKind kind = cluster.node.scale_up;
+  const bool linked = kind != ScaleUpKind::pcie && kind != ScaleUpKind::none && !cluster.scale_up_link.name.empty();
   Platform p;
-  p.host = medium(cluster, host, "pcie-gen4");
-  p.scale_up = linked ? medium(cluster, cluster.accelerator.scale_up_link, "nvlink4") : p.host;
-  p.scale_out = medium(cluster, scale_out_medium(cluster), "infiniband");
+  p.host = link_medium(catalog, cluster.pcie_link, where);
+  p.scale_up = linked ? link_medium(catalog, cluster.scale_up_link, where) : p.host;
+  p.scale_out = fabric_medium(catalog, cluster, where);
   p.name = fmt::format("{} + {}", p.scale_up.name, p.scale_out.name);
   return p;
 }

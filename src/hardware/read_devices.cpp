@@ -75,7 +75,7 @@ Accelerator read_entry(const Reader& r, Accelerator a) {
 
 Link read_entry(const Reader& r, Link l) {
   r.allow_only({"name", "aliases", "family", "announced", "lane_bandwidth", "lanes", "bandwidth", "data_bandwidth",
-                "achieved", "latency", "notes", "sources"});
+                "achieved", "latency", "medium", "usual", "notes", "sources"});
   need(r, "name", l.name);
   take_texts(r, "aliases", l.aliases);
   need(r, "family", l.family);
@@ -86,6 +86,8 @@ Link read_entry(const Reader& r, Link l) {
   take(r, "data_bandwidth", l.data_bandwidth);
   take(r, "achieved", l.achieved);
   take(r, "latency", l.latency);
+  take(r, "medium", l.medium);
+  take(r, "usual", l.usual);
   take(r, "notes", l.notes);
   take_sources(r, l.sources);
   return l;

@@ -27,16 +27,40 @@ const std::vector<std::string>& routings() {
   return names;
 }
 
-const std::vector<std::string>& fabrics() {
-  static const std::vector<std::string> names = {"infiniband", "roce", "efa",   "slingshot", "omni-path",
-                                                 "ethernet",   "tcpx", "tcpxo", "ici",       "none"};
-  return names;
+std::optional<std::string> one_of(const Reader& r, std::string_view key, const std::vector<std::string>& names) {
+  const auto member = r.find(key);
+  return member ? std::optional(names[member->one_of(names)]) : std::nullopt;
 }
 
-std::string one_of(const Reader& r, std::string_view key, const std::string& fallback,
-                   const std::vector<std::string>& names) {
+template <Dimension D>
+std::optional<Quantity<D>> optional_quantity(const Reader& r, std::string_view key) {
   const auto member = r.find(key);
-  return member ? names[member->one_of(names)] : fallback;
+  return member ? std::optional(member->quantity<D>()) : std::nullopt;
+}
+std::optional<BytesPerSecond> bandwidth(const Reader& r, std::string_view key) {
+  if (!r.has(key)) return std::nullopt;
+  BytesPerSecond value{};
+  take_bandwidth(r, key, value);
+  return value;
+}
+std::optional<int> whole(const Reader& r, std::string_view key, int least, int most) {
+  const auto member = r.find(key);
+  return member ? std::optional(member->integer(least, most)) : std::nullopt;
+}
+std::optional<std::string> text(const Reader& r, std::string_view key) {
+  const auto member = r.find(key);
+  return member ? std::optional(member->string()) : std::nullopt;
+}
+
+double fraction(const Reader& r) {
+  const double share = r.number();
+  if (share <= 0 || share > 1) r.fail("expected a fraction above 0 and at most 1, found " + r.dump());
+  return share;
+}
+
+template <class T>
+void put(const std::optional<T>& said, T& field) {
+  if (said) field = *said;
 }
 
 std::vector<double> read_ratios(const Reader& list) {
@@ -49,70 +73,181 @@ std::vector<double> read_ratios(const Reader& list) {
   return ratios;
 }
 
+template <class T>
+void over(const std::optional<T>& said, std::optional<T>& field) {
+  if (said) field = said;
+}
+
 }  // namespace
 
 std::string_view name(ScaleUpKind kind) { return scale_up_names()[static_cast<std::size_t>(kind)]; }
 std::string_view name(Evidence evidence) { return evidence_names[static_cast<std::size_t>(evidence)]; }
 
-Node read_entry(const Reader& r, Node n) {
+NodeSpec read_node_spec(const Reader& r) {
+  NodeSpec n;
+  n.where = r.where();
+  if (r.is_string()) {
+    n.name = r.string();
+    return n;
+  }
   r.allow_only({"name",         "aliases",       "title",  "announced",       "accelerator",
                 "accelerators", "scale_up",      "nics",   "scale_up_domain", "scale_up_bandwidth",
                 "nic",          "nic_bandwidth", "fabric", "scale_up_switch", "dcn_bandwidth",
                 "pcie",         "sockets",       "cpu",    "power",           "notes",
                 "prices",       "sources"});
-  const bool fresh = n.name.empty();
-  need(r, "name", n.name);
-  take_texts(r, "aliases", n.aliases);
-  take(r, "title", n.title);
-  take(r, "announced", n.announced);
-  need(r, "accelerator", n.accelerator);
-  if (fresh) n.accelerators = r.at("accelerators").integer(1, 4096);
-  take(r, "accelerators", n.accelerators, 1, 4096);
-  if (fresh) r.at("scale_up");
+  n.name = r.string_or("name", "");
+  n.accelerator = r.string_or("accelerator", "");
+  n.accelerators = whole(r, "accelerators", 1, 4096);
+  n.scale_up_domain = whole(r, "scale_up_domain", 1, 1 << 20);
+  n.nics = whole(r, "nics", 0, 1024);
+  n.sockets = whole(r, "sockets", 1, 16);
   if (const auto kind = r.find("scale_up")) n.scale_up = static_cast<ScaleUpKind>(kind->one_of(scale_up_names()));
-  if (fresh) n.scale_up_domain = n.scale_up == ScaleUpKind::none ? 1 : n.accelerators;
-  take(r, "scale_up_domain", n.scale_up_domain, 1, 1 << 20);
-  take_bandwidth(r, "scale_up_bandwidth", n.scale_up_bandwidth);
-  take(r, "scale_up_switch", n.scale_up_switch);
-  if (fresh) n.nics = r.at("nics").integer(0, 1024);
-  take(r, "nics", n.nics, 0, 1024);
-  if (r.has("nic")) n.nic_bandwidth = {};  // follows the new NIC unless stated
-  take(r, "nic", n.nic);
-  take_bandwidth(r, "nic_bandwidth", n.nic_bandwidth);
-  if (n.nics > 0 && n.nic.empty()) need(r, "nic_bandwidth", n.nic_bandwidth);
-  if (n.fabric.empty()) r.at("fabric");
-  n.fabric = one_of(r, "fabric", n.fabric, fabrics());
-  take(r, "dcn_bandwidth", n.dcn_bandwidth);
-  take(r, "pcie", n.pcie);
-  take(r, "sockets", n.sockets, 1, 16);
-  take(r, "cpu", n.cpu);
-  take(r, "power", n.power);
-  take(r, "notes", n.notes);
-  take_prices(r, n.prices);
+  n.scale_up_bandwidth = bandwidth(r, "scale_up_bandwidth");
+  n.nic_bandwidth = bandwidth(r, "nic_bandwidth");
+  n.dcn_bandwidth = optional_quantity<BytesPerSecond::dimension>(r, "dcn_bandwidth");
+  n.scale_up_switch = text(r, "scale_up_switch");
+  n.nic = text(r, "nic");
+  n.fabric = text(r, "fabric");
+  n.pcie = text(r, "pcie");
+  n.cpu = text(r, "cpu");
+  n.title = text(r, "title");
+  n.notes = text(r, "notes");
+  n.power = optional_quantity<Watts::dimension>(r, "power");
+  if (const auto announced = r.find("announced")) n.announced = announced->boolean();
+  if (r.has("aliases")) take_texts(r, "aliases", n.aliases.emplace());
+  if (r.has("prices")) take_prices(r, n.prices.emplace());
   take_sources(r, n.sources);
   return n;
 }
 
-Network read_network(const Reader& r, Network n) {
+void apply(const NodeSpec& spec, Node& n) {
+  if (!spec.name.empty()) n.name = spec.name;
+  const bool other_device = !spec.accelerator.empty() && spec.accelerator != n.accelerator;
+  const bool other_kind = spec.scale_up && *spec.scale_up != n.scale_up;
+  if (other_device) n.accelerator = spec.accelerator, n.pcie.clear();
+  if (other_device || other_kind) n.scale_up_bandwidth = {};  // follows the accelerator or its slot
+  put(spec.scale_up, n.scale_up);
+  if (other_kind && n.scale_up != ScaleUpKind::switched) n.scale_up_switch.clear();
+  put(spec.accelerators, n.accelerators);
+  put(spec.scale_up_domain, n.scale_up_domain);
+  put(spec.scale_up_bandwidth, n.scale_up_bandwidth);
+  put(spec.scale_up_switch, n.scale_up_switch);
+  put(spec.nics, n.nics);
+  if (spec.nic) n.nic = *spec.nic, n.nic_bandwidth = {};  // follows the NIC unless stated
+  put(spec.nic_bandwidth, n.nic_bandwidth);
+  put(spec.fabric, n.fabric);
+  put(spec.dcn_bandwidth, n.dcn_bandwidth);
+  put(spec.pcie, n.pcie);
+  put(spec.sockets, n.sockets);
+  put(spec.cpu, n.cpu);
+  put(spec.title, n.title);
+  put(spec.notes, n.notes);
+  put(spec.power, n.power);
+  put(spec.announced, n.announced);
+  put(spec.aliases, n.aliases);
+  put(spec.prices, n.prices);
+  n.sources.insert(n.sources.end(), spec.sources.begin(), spec.sources.end());
+}
+
+void merge(const NodeSpec& said, NodeSpec& n) {
+  if (!said.name.empty()) n.name = said.name;
+  if (!said.accelerator.empty()) n.accelerator = said.accelerator;
+  for (const auto field : {&NodeSpec::accelerators, &NodeSpec::scale_up_domain, &NodeSpec::nics, &NodeSpec::sockets})
+    over(said.*field, n.*field);
+  for (const auto field : {&NodeSpec::scale_up_bandwidth, &NodeSpec::nic_bandwidth, &NodeSpec::dcn_bandwidth})
+    over(said.*field, n.*field);
+  for (const auto field : {&NodeSpec::scale_up_switch, &NodeSpec::nic, &NodeSpec::fabric, &NodeSpec::pcie,
+                           &NodeSpec::cpu, &NodeSpec::title, &NodeSpec::notes})
+    over(said.*field, n.*field);
+  over(said.scale_up, n.scale_up);
+  over(said.power, n.power);
+}
+
+Node read_entry(const Reader& r, Node n) {
+  const bool fresh = n.name.empty();
+  const NodeSpec spec = read_node_spec(r);
+  if (fresh) {
+    for (const char* key : {"name", "accelerator", "accelerators", "scale_up", "nics", "fabric"}) r.at(key);
+    n.scale_up_domain = *spec.scale_up == ScaleUpKind::none ? 1 : *spec.accelerators;
+  }
+  apply(spec, n);
+  if (n.nics > 0 && n.nic.empty() && n.nic_bandwidth.value() <= 0) r.at("nic_bandwidth");
+  return n;
+}
+
+NetworkSpec read_network_spec(const Reader& r) {
   r.allow_only(
       {"topology", "tiers", "oversubscription", "reach", "planes", "switch", "routing", "efficiency", "dcn_bandwidth"});
-  n.topology = one_of(r, "topology", n.topology, topologies());
-  take(r, "tiers", n.tiers, 0, 4);
+  NetworkSpec n;
+  n.where = r.where();
+  n.topology = one_of(r, "topology", topologies());
+  n.routing = one_of(r, "routing", routings());
+  n.switch_name = text(r, "switch");
+  n.tiers = whole(r, "tiers", 0, 4);
+  n.planes = whole(r, "planes", 1, 64);
   if (const auto list = r.find("oversubscription")) n.oversubscription = read_ratios(*list);
   if (const auto list = r.find("reach")) {
-    n.reach.clear();
-    for (const Reader& item : list->items()) n.reach.push_back(item.integer());
+    n.reach.emplace();
+    for (const Reader& item : list->items()) n.reach->push_back(item.integer());
   }
-  take(r, "planes", n.planes, 1, 64);
-  take(r, "switch", n.switch_name);
-  n.routing = one_of(r, "routing", n.routing, routings());
-  if (const auto share = r.find("efficiency")) {
-    n.efficiency = share->number();
-    if (n.efficiency <= 0 || n.efficiency > 1)
-      share->fail("expected a fraction above 0 and at most 1, found " + share->dump());
-  }
-  if (const auto dcn = r.find("dcn_bandwidth")) n.dcn_bandwidth = dcn->quantity<BytesPerSecond::dimension>().value();
+  if (const auto share = r.find("efficiency")) n.efficiency = fraction(*share);
+  n.dcn_bandwidth = optional_quantity<BytesPerSecond::dimension>(r, "dcn_bandwidth");
   return n;
+}
+
+void apply(const NetworkSpec& spec, Network& n) {
+  put(spec.topology, n.topology);
+  put(spec.routing, n.routing);
+  put(spec.switch_name, n.switch_name);
+  put(spec.tiers, n.tiers);
+  put(spec.planes, n.planes);
+  put(spec.oversubscription, n.oversubscription);
+  put(spec.reach, n.reach);
+  put(spec.efficiency, n.efficiency);
+  if (spec.dcn_bandwidth) n.dcn_bandwidth = spec.dcn_bandwidth->value();
+}
+
+void merge(const NetworkSpec& said, NetworkSpec& n) {
+  for (const auto field : {&NetworkSpec::topology, &NetworkSpec::switch_name, &NetworkSpec::routing})
+    over(said.*field, n.*field);
+  over(said.tiers, n.tiers);
+  over(said.planes, n.planes);
+  over(said.oversubscription, n.oversubscription);
+  over(said.reach, n.reach);
+  over(said.efficiency, n.efficiency);
+  over(said.dcn_bandwidth, n.dcn_bandwidth);
+}
+
+FabricKind read_entry(const Reader& r, FabricKind f) {
+  r.allow_only({"name", "aliases", "words", "hints", "topology", "routing", "hop", "tier_efficiency", "lossless",
+                "by_plugin", "switched", "switches", "reduces_from", "media", "notes", "sources"});
+  need(r, "name", f.name);
+  take_texts(r, "aliases", f.aliases);
+  take_texts(r, "words", f.words);
+  take_texts(r, "hints", f.hints);
+  if (f.topology.empty()) r.at("topology"), r.at("routing"), r.at("hop"), r.at("switches");
+  put(one_of(r, "topology", topologies()), f.topology);
+  put(one_of(r, "routing", routings()), f.routing);
+  take(r, "hop", f.hop);
+  if (const auto share = r.find("tier_efficiency")) f.tier_efficiency = fraction(*share);
+  take(r, "lossless", f.lossless);
+  take(r, "by_plugin", f.by_plugin);
+  take(r, "switched", f.switched);
+  take(r, "switches", f.switches);
+  take_bandwidth(r, "reduces_from", f.reduces_from);
+  if (const auto rows = r.find("media")) {
+    f.media.clear();
+    for (const Reader& row : rows->items()) {
+      row.allow_only({"medium", "nic_bandwidth", "node_bandwidth", "stand_in"});
+      FabricMedium m{.medium = row.at("medium").string(), .stand_in = row.boolean_or("stand_in", false)};
+      take_bandwidth(row, "nic_bandwidth", m.nic_bandwidth);
+      take_bandwidth(row, "node_bandwidth", m.node_bandwidth);
+      f.media.push_back(std::move(m));
+    }
+  }
+  take(r, "notes", f.notes);
+  take_sources(r, f.sources);
+  return f;
 }
 
 ReferenceCluster read_entry(const Reader& r, ReferenceCluster c) {
@@ -124,7 +259,7 @@ ReferenceCluster read_entry(const Reader& r, ReferenceCluster c) {
   if (c.nodes == 0) c.nodes = r.at("nodes").integer(1);
   take(r, "nodes", c.nodes, 1, 1 << 24);
   take(r, "scale_up_domain", c.scale_up_domain, 1, 1 << 20);
-  if (const auto network = r.find("network")) c.network = read_network(*network, c.network);
+  if (const auto network = r.find("network")) apply(read_network_spec(*network), c.network);
   take(r, "notes", c.notes);
   take_sources(r, c.sources);
   return c;

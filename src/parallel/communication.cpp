@@ -21,23 +21,9 @@ Platform in_step(Platform platform) {
   return platform;
 }
 
-/// Accelerators of one scale-up domain that a job takes. Domains of several nodes (NVL72) are taken in equal parts by
-/// jobs that don't fill them: 256 accelerators sit as 4 x 64, not as 3 x 72 + 40.
-int used_domain(const Cluster& cluster, int accelerators) {
-  const int domain = cluster.node.scale_up_domain, node = cluster.node.accelerators;
-  if (domain <= node || accelerators <= domain || cluster.node.scale_up != ScaleUpKind::switched) return domain;
-  for (int used = domain / node * node; used >= domain / 2; used -= node) {
-    if (accelerators % used == 0) return used;
-  }
-  return domain;
-}
-
 }  // namespace
 
-Communication::Communication(const Cluster& cluster, int accelerators)
-    : cluster_(cluster), platform_(in_step(platform_of(cluster))) {
-  cluster_.node.scale_up_domain = used_domain(cluster, accelerators);
-}
+Communication::Communication(const Cluster& cluster) : cluster_(cluster), platform_(in_step(cluster.platform)) {}
 
 const GroupPlace& Communication::place(const Group& group) {
   const auto found = places_.find(group);

@@ -9,7 +9,7 @@ namespace meshwright::parallel {
 
 class Communication {
  public:
-  Communication(const Cluster& cluster, int accelerators);
+  explicit Communication(const Cluster& cluster);
 
   /// `bytes` as collectives/estimate counts them; no time for groups of one.
   Seconds time(Collective collective, Bytes bytes, const Group& group);

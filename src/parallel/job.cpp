@@ -23,29 +23,18 @@ int accelerators_asked(const Reader& reader, std::vector<std::string>& assumptio
   return count;
 }
 
-/// make_cluster() with the place of the name in its refusals.
-Cluster named_cluster(const Reader& name, const Catalog& catalog, int nodes, int accelerators) {
-  try {
-    return make_cluster(catalog, name.string(), nodes, accelerators);
-  } catch (const Error& e) {
-    throw Error(name.where(), e.what_happened());
-  }
-}
-
 void read_job_cluster(const Reader& reader, const Catalog& catalog, Job& job) {
   const Reader cluster = reader.at("cluster");
   const int nodes = reader.integer_or("nodes", 0, 1, largest_count);
   const int asked = accelerators_asked(reader, job.assumptions);
+  ClusterSpec spec{.where = cluster.where()};
   if (cluster.is_object()) {
-    job.cluster = read_cluster(catalog, cluster);
-    if (nodes > 0) job.cluster.nodes = nodes;
-    if (asked > job.cluster.accelerators()) {
-      reader.fail(fmt::format("the job uses {} accelerators, the cluster has {}", asked, job.cluster.accelerators()));
-    }
+    spec = read_cluster_spec(cluster);
   } else {
-    job.cluster = named_cluster(cluster, catalog, nodes, asked);
+    spec.of = cluster.string();
   }
-  job.accelerators = asked > 0 ? asked : job.cluster.accelerators();
+  job.cluster = complete(narrowed(std::move(spec), nodes, asked, reader.where()), catalog);
+  job.accelerators = job.cluster.accelerators();
   job.assumptions.insert(job.assumptions.end(), job.cluster.assumptions.begin(), job.cluster.assumptions.end());
 }
 

@@ -188,7 +188,7 @@ Clos clos_shape(const Cluster& cluster, const TierPlan& plan) {
 void add_clos(Fabric& fabric, const Cluster& cluster) {
   fabric.clos = clos_shape(cluster, fabric.plan);
   if (fabric.clos.leaves == 0) return;
-  const double latency = fabric_traits(cluster.node.fabric).hop.value();
+  const double latency = cluster.fabric.hop.value();
   const double port = cluster.node.nic_bandwidth.value() / ports(fabric.clos);
   add_switches(fabric);
   add_nic_links(fabric, cluster.node.nics, port, latency);

@@ -83,7 +83,7 @@ Fabric build_fabric(const Cluster& cluster) {
   }
   f.name = cluster.name.empty() ? cluster.network.topology : cluster.name;
   f.routing = cluster.network.routing;
-  f.fabric_kind = cluster.node.fabric;
+  f.tier_efficiency = cluster.fabric.tier_efficiency;
   return f;
 }
 

@@ -22,7 +22,7 @@ std::vector<Finding> check_cluster(const Cluster& cluster) {
     add("wrong-speed", Severity::warning,
         fmt::format("NICs of {} on {} slots of {}: the slot is the limit", format(node.nic_bandwidth), node.pcie,
                     format(slot)));
-  if (cluster.nodes > 1 && node.nics == 0 && node.fabric != "ici")
+  if (cluster.nodes > 1 && node.nics == 0 && cluster.fabric.switched)
     add("no-nic", Severity::warning, "no NICs for training: scale-out is taken as 100 Gb/s of host Ethernet");
   if (node.scale_up == ScaleUpKind::none || node.scale_up == ScaleUpKind::pcie)
     add("pcie-only", Severity::note, "no NVLink or the like: tensor parallelism runs over PCIe and the socket link");
@@ -35,7 +35,7 @@ std::vector<Finding> check_cluster(const Cluster& cluster) {
   if (cluster.nodes > 1 && cluster.network.routing == "ecmp" && plan.tiers.size() > 1)
     add("ecmp", Severity::warning,
         fmt::format("plain ECMP hashing: collisions leave about {:.0f} % of line rate above the leaf",
-                    100 * routing_efficiency(node.fabric, "ecmp")));
+                    100 * routing_efficiency(cluster.fabric, "ecmp")));
   if (!plan.joins_rails && node.scale_up_domain <= 1)
     add("rail-relay", Severity::error,
         "rails are not joined and accelerators cannot relay over NVLink: ranks on different rails cannot talk");

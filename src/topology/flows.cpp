@@ -50,7 +50,7 @@ FlowProblem flow_problem(const Fabric& fabric, std::span<const Flow> flows, cons
   FlowProblem problem;
   problem.capacity.resize(fabric.resources());
   const bool even = options.routing == RoutingKind::adaptive || options.routing == RoutingKind::spray;
-  const double efficiency = even ? fabric_traits(fabric.fabric_kind).tier_efficiency : 1;
+  const double efficiency = even ? fabric.tier_efficiency : 1;
   for (std::size_t r = 0; r < fabric.resources(); ++r)
     problem.capacity[r] = fabric.capacity(static_cast<std::uint32_t>(r)) * (r < fabric.links.size() ? 1 : efficiency);
   problem.first.reserve(flows.size() + 1);

@@ -18,6 +18,7 @@ struct Enclosure {
   LevelKind kind = LevelKind::scale_up;
   long long reach = 1;  // accelerators in one such unit
   bool strict = true;   // blocks must never straddle two units (a straddling block would leave NVLink)
+  long long count = 0;  // such units that the job may take; 0 = as many as it likes
   Level level;          // ranks to be filled in
   bool torus = false;
   int edge = 1;  // torus: length of this dimension
@@ -76,12 +77,21 @@ void add_pcie(const Cluster& cluster, std::vector<Enclosure>& units) {
   const int sockets = node.sockets > 1 && node.accelerators % node.sockets == 0 ? node.sockets : 1;
   const int a_socket = node.accelerators / sockets;
   units.push_back({.reach = a_socket,
+                   .count = static_cast<long long>(cluster.nodes) * sockets,
                    .level = {.latency = 1_us, .bandwidth = slot, .link = node.pcie.empty() ? "pcie" : node.pcie}});
   if (sockets > 1)
     units.push_back(
         {.reach = node.accelerators,
+         .count = cluster.nodes,
          .level = {
              .latency = 1.5_us, .bandwidth = std::min(slot, socket_link(node) / a_socket), .link = "socket link"}});
+}
+
+/// Scale-up domains that a job may take: those of its nodes, or of the racks that its nodes may be spread over.
+long long domains_of(const Cluster& cluster) {
+  const Node& node = cluster.node;
+  if (node.scale_up_domain > node.accelerators) return cluster.scale_up_domains;
+  return static_cast<long long>(cluster.nodes) * (node.accelerators / std::max(1, node.scale_up_domain));
 }
 
 void add_scale_up(const Cluster& cluster, std::vector<Enclosure>& units) {
@@ -90,6 +100,7 @@ void add_scale_up(const Cluster& cluster, std::vector<Enclosure>& units) {
       node.scale_up != ScaleUpKind::none && node.scale_up != ScaleUpKind::pcie && node.scale_up_domain > 1;
   if (linked)
     units.push_back({.reach = node.scale_up_domain,
+                     .count = domains_of(cluster),
                      .level = {.latency = node.scale_up == ScaleUpKind::switched ? 0.5_us : 0.3_us,
                                .bandwidth = node.scale_up_bandwidth,
                                .reduces = node.scale_up_reduces,
@@ -100,9 +111,9 @@ void add_scale_up(const Cluster& cluster, std::vector<Enclosure>& units) {
 
 void add_scale_out(const Cluster& cluster, std::vector<Enclosure>& units) {
   const TierPlan plan = plan_tiers(cluster);
-  const FabricTraits& traits = fabric_traits(cluster.node.fabric);
   const std::string fabric = cluster.node.fabric.empty() ? "network" : cluster.node.fabric;
-  const bool sharp = cluster.node.fabric == "infiniband" && cluster.node.nic_bandwidth >= 25_GBps;
+  const bool sharp =
+      cluster.fabric.reduces_from.value() > 0 && cluster.node.nic_bandwidth >= cluster.fabric.reduces_from;
   for (const Tier& tier : plan.tiers) {
     const std::string ratio =
         tier.oversubscription > 1.001 ? fmt::format(" ({:.3g}:1)", tier.oversubscription) : std::string();
@@ -110,7 +121,7 @@ void add_scale_out(const Cluster& cluster, std::vector<Enclosure>& units) {
                      .reach = tier.reach,
                      .strict = false,
                      .level = {.kind = LevelKind::scale_out,
-                               .latency = traits.hop * tier.hops,
+                               .latency = cluster.fabric.hop * tier.hops,
                                .bandwidth = tier.per_rank,
                                .reduces = sharp,
                                .rings = std::max(1, cluster.node.nics / std::max(1, cluster.node.accelerators)),
@@ -118,14 +129,22 @@ void add_scale_out(const Cluster& cluster, std::vector<Enclosure>& units) {
   }
 }
 
-/// Largest divisor of `size` whose blocks, `step` apart, stay inside one unit.
+/// True where all blocks of `span` accelerators of the job find a place inside such units. A torus has no gaps.
+bool all_fit(const Enclosure& unit, long long span, long long all) {
+  if (unit.torus) return unit.reach % span == 0;
+  const long long in_one = unit.reach / span, blocks = (all + span - 1) / span;
+  return in_one > 0 && (unit.count == 0 || in_one * unit.count >= blocks);
+}
+
+/// Largest divisor of `size` whose blocks, `step` apart, stay inside one unit. A unit need not be filled: 256
+/// accelerators sit as 4 x 64 in domains of 72.
 int members_inside(const Enclosure& unit, int size, long long step, long long all) {
   if (unit.reach >= all) return size;
   int best = 1;
   for (int m = 1; m <= size; ++m) {
     if (size % m != 0) continue;
     const long long span = m * step;
-    if (unit.strict ? unit.reach % span == 0 : span <= unit.reach) best = m;
+    if (unit.strict ? all_fit(unit, span, all) : span <= unit.reach) best = m;
   }
   return best;
 }

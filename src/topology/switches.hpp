@@ -2,7 +2,7 @@
 // The switch that a cluster's network is built of.
 #include <string>
 
-#include "meshwright/hardware/node.hpp"
+#include "meshwright/hardware/cluster.hpp"
 
 namespace meshwright::topology {
 

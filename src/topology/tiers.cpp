@@ -12,25 +12,6 @@
 namespace meshwright::topology {
 namespace {
 
-using namespace literals;
-
-constexpr std::string_view isca25 = "DeepSeek-V3 ISCA 2025 (arXiv 2505.09343), table 5: 64 B same leaf / across leaves";
-
-// Half of the measured difference between the same leaf and across leaves (two more switches and cables):
-// InfiniBand (3.7 - 2.8)/2 us, RoCE (5.6 - 3.6)/2 us.
-constexpr std::array<FabricTraits, 8> traits = {{
-    {"infiniband", 0.45_us, 0.97, true, isca25},
-    {"roce", 1.0_us, 0.95, true, isca25},
-    {"ethernet", 1.0_us, 0.90, false, isca25},
-    {"efa", 1.5_us, 0.95, false,
-     "AWS SRD sprays packets over many paths (IEEE Micro 40-6, 2020); hop assumed as Ethernet"},
-    {"slingshot", 0.35_us, 0.97, true, "De Sensi et al. SC20 (arXiv 2008.08886): Rosetta switch 350 ns"},
-    {"omni-path", 0.3_us, 0.90, true,
-     "Birrittella et al. HOTI 2015: 100-110 ns a switch, with cables and credits 0.3 us"},
-    {"tcpx", 1.5_us, 0.90, false, "lossy Ethernet; hop assumed as Ethernet with host software"},
-    {"ici", 0.5_us, 1.0, true, "torus neighbours are wired directly; no switch"},
-}};
-
 std::string lower(std::string_view text) {
   std::string out(text);
   std::transform(out.begin(), out.end(), out.begin(),
@@ -111,23 +92,14 @@ std::string fewest_reason(const Spread& spread, int tiers, const Reach& reach, i
 
 }  // namespace
 
-const FabricTraits& fabric_traits(std::string_view fabric) {
-  const std::string wanted = lower(fabric);
-  for (const FabricTraits& row : traits)
-    if (row.fabric == wanted) return row;
-  for (const FabricTraits& row : traits)
-    if (wanted.find(row.fabric) != std::string::npos) return row;
-  return traits[2];
-}
-
-double routing_efficiency(std::string_view fabric, std::string_view routing) {
+double routing_efficiency(const FabricKind& fabric, std::string_view routing) {
   // Sixteen flows a pair on 64 uplinks, hashed: the fullest uplink leaves 0.62 (expected_ecmp_efficiency). Between what
   // was measured with 1 and 32 queue pairs in the worst case, 0.2 and 0.52 of roofline (Meta, SIGCOMM 2024,
   // 10.1145/3651890.3672233), and 0.5 to 0.8 of adaptive routing (DeepSeek-V3, ISCA 2025, figure 8).
   if (routing == "ecmp") return 0.62;
   // Routes fixed by destination: conflict-free for the patterns of training on a tree (D-mod-k), one part in ten lost.
   if (routing == "static") return 0.9;
-  return fabric_traits(fabric).tier_efficiency;
+  return fabric.tier_efficiency;
 }
 
 BytesPerSecond pcie_bandwidth(std::string_view pcie, int lanes) {
@@ -181,7 +153,7 @@ TierPlan plan_tiers(const Cluster& cluster) {
   if (cluster.node.nics <= 0 && network.dcn_bandwidth > 0)
     nic = BytesPerSecond::base(network.dcn_bandwidth / std::max(1, cluster.node.accelerators));
   const double routed =
-      network.efficiency > 0 ? network.efficiency : routing_efficiency(cluster.node.fabric, network.routing);
+      network.efficiency > 0 ? network.efficiency : routing_efficiency(cluster.fabric, network.routing);
   const double leaf_factor = network.efficiency > 0 ? network.efficiency : 1;
   const long long all = static_cast<long long>(cluster.nodes) * cluster.node.accelerators;
   constexpr std::array<const char*, 3> names = {"leaf", "spine", "core"};

@@ -110,10 +110,10 @@ TEST(MediaFit, FindsTheMediumThatMadeTheTables) {
   EXPECT_EQ(fit.media.front().evidence, Evidence::calibrated);
 }
 
-TEST(MediaFit, RefusesNothing) { EXPECT_THROW(fit_media({}, builtin_media()), Error); }
+TEST(MediaFit, RefusesNothing) { EXPECT_THROW(fit_media({}, builtin_catalog().media), Error); }
 
 TEST(Media, OverlayIsReadAsWritten) {
-  const std::vector<Medium>& media = builtin_media();
+  const std::vector<Medium>& media = builtin_catalog().media;
   const std::vector<Medium> again = read_media(Reader::text(to_json(media, "copy"), "overlay"));
   ASSERT_EQ(again.size(), media.size());
   for (std::size_t i = 0; i < media.size(); ++i) {

@@ -87,7 +87,7 @@ TEST(Diagnose, OurOwnTableIsAsPredicted) {
   for (const Node& node : builtin_catalog().nodes) {
     for (const int nodes : {1, 2, 8}) {
       Cluster cluster = machine(node.name, nodes);
-      if (nodes == 8) cluster.node.nics = std::min(cluster.node.nics, 2);
+      if (nodes == 8 && cluster.node.nics > 2) cluster = with(cluster, [](ClusterSpec& spec) { spec.node.nics = 2; });
       if (cluster.accelerators() < 2) continue;
       for (std::size_t c = 0; c < collective_count; ++c) {
         for (const CollectiveOptions& options : choices) {
@@ -112,12 +112,12 @@ TEST(Diagnose, FarBelowEverythingIsNotTheFastPath) {
 
 TEST(Diagnose, NamesOneThingThatWasMadeWrong) {
   const Cluster healthy = machine("dgx-a100", 4);
-  Cluster one_nic = healthy, tcp = healthy, half = healthy;
-  one_nic.node.nics = 1;
-  tcp.node.fabric = "tcp";
-  tcp.node.nics = 1;
-  tcp.node.nic_bandwidth = 3_GBps;
-  half.node.nics = 4;
+  const auto changed = [&](void (*edit)(NodeSpec&)) {
+    return with(healthy, [&](ClusterSpec& spec) { edit(spec.node); });
+  };
+  const Cluster one_nic = changed([](NodeSpec& node) { node.nics = 1; });
+  const Cluster tcp = changed([](NodeSpec& node) { node.fabric = "tcp", node.nics = 1, node.nic_bandwidth = 3_GBps; });
+  const Cluster half = changed([](NodeSpec& node) { node.nics = 4; });
   EXPECT_EQ(diagnose(observed(healthy, one_nic)).findings.at(0).cause, "one_nic");
   EXPECT_EQ(diagnose(observed(healthy, tcp)).findings.at(0).cause, "tcp_sockets");
   const Diagnosis halved = diagnose(observed(healthy, half));
@@ -132,7 +132,7 @@ TEST(Diagnose, NamesOneThingThatWasMadeWrong) {
 // https://github.com/NVIDIA/nccl-tests/issues/319: two nodes of eight GPUs and NICs, 44 GB/s: one NIC's worth of rings.
 TEST(Diagnose, OneNicOfEight) {
   Observation o{.cluster = machine("dgx-h100", 2), .rows = {}, .options = {}, .lines = {}};
-  o.cluster.node.fabric = "roce";
+  o.cluster = hardware::with(o.cluster, [](ClusterSpec& spec) { spec.node.fabric = "roce"; });
   o.rows = {{Bytes::base(33554432), Seconds::base(1543.4e-6), {}},
             {Bytes::base(268435456), Seconds::base(11435e-6), {}},
             {Bytes::base(2147483648.0), Seconds::base(90808e-6), {}},
@@ -145,7 +145,7 @@ TEST(Diagnose, OneNicOfEight) {
 // https://github.com/ecmwf/WeatherGenerator/issues/1261: Slingshot without the libfabric plug-in.
 TEST(Diagnose, MissingPlugin) {
   Observation o{.cluster = machine("dgx-a100", 2), .rows = {}, .options = {}, .lines = {"no GPUDirect RDMA, TCP"}};
-  o.cluster.node.fabric = "slingshot";
+  o.cluster = hardware::with(o.cluster, [](ClusterSpec& spec) { spec.node.fabric = "slingshot"; });
   EXPECT_EQ(diagnose(o).findings.at(0).cause, "missing_net_plugin");
 }
 
@@ -182,7 +182,7 @@ TEST(Diagnose, SignsInText) {
   EXPECT_TRUE(names(with({"GPU Direct RDMA Disabled for GPU 18000 / HCA 0 (distance 5 > 4)"}), "gdr_off"));
   EXPECT_TRUE(names(with({"NCCL_P2P_LEVEL=LOC"}), "p2p_off"));
   Observation roce{.cluster = machine("dgx-h100", 2), .rows = {}, .options = {}, .lines = {}, .unstable = true};
-  roce.cluster.node.fabric = "roce";
+  roce.cluster = hardware::with(roce.cluster, [](ClusterSpec& spec) { spec.node.fabric = "roce"; });
   EXPECT_TRUE(names(diagnose(roce), "ece"));
   Observation slow{.cluster = machine("dgx-1v", 2), .rows = {}, .options = {}, .lines = {}, .scaling = 0.33};
   EXPECT_TRUE(names(diagnose(slow), "slow_network"));

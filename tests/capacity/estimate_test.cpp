@@ -17,7 +17,7 @@ RunCase case_of(const char* cluster, int nodes, const char* network = nullptr) {
   if (network != nullptr) {
     const std::string text = std::string(R"({"node": ")") + cluster + R"(", "nodes": )" + std::to_string(nodes) +
                              R"(, "network": )" + network + "}";
-    c = read_cluster(builtin_catalog(), Reader::text(text, "cluster"));
+    c = complete(read_cluster_spec(Reader::text(text, "cluster")), builtin_catalog());
   }
   run.site = make_site(builtin_catalog(), c, c.accelerators());
   run.time = {.tokens = 1e12, .steps = 259200, .training = Seconds::base(259200 * 10.0)};

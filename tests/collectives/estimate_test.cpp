@@ -151,9 +151,9 @@ TEST(Platform, EveryNodeHasMediaAndKinAreMarked) {
     EXPECT_GT(p.scale_up.rate(Protocol::simple).efficiency, 0) << node.name;
     EXPECT_GT(p.scale_out.rate(Protocol::simple).efficiency, 0) << node.name;
   }
-  Cluster tpu = make_cluster(builtin_catalog(), "dgx-h100", 2);
-  tpu.node.fabric = "omni-path";
-  EXPECT_EQ(platform_of(tpu).scale_out.evidence, Evidence::extrapolated);
+  const Cluster other =
+      with(make_cluster(builtin_catalog(), "dgx-h100", 2), [](ClusterSpec& spec) { spec.node.fabric = "omni-path"; });
+  EXPECT_EQ(platform_of(other).scale_out.evidence, Evidence::extrapolated);
   EXPECT_EQ(platform_of(make_cluster(builtin_catalog(), "dgx-h100", 2)).scale_out.evidence, Evidence::calibrated);
 }
 

@@ -279,10 +279,10 @@ TEST(Switches, SplitPortsKeepTheCapacity) {
   }
   EXPECT_EQ(split_to(c.switch_named("quantum2"), 25_GBps).radix, 128);
   EXPECT_EQ(split_to(c.switch_named("quantum2"), 12.5_GBps).radix, 128) << "no more ports than the data sheet allows";
-  EXPECT_EQ(c.usual_switch("infiniband", 50_GBps).name, "quantum2");
-  EXPECT_EQ(c.usual_switch("roce", 50_GBps).name, "tomahawk4");
-  EXPECT_EQ(c.usual_switch("slingshot", 25_GBps).name, "rosetta");
-  EXPECT_EQ(c.usual_switch("infiniband", 5000_GBps).name, "") << "nothing is as fast";
+  EXPECT_EQ(c.usual_switch(c.fabric("infiniband"), 50_GBps).name, "quantum2");
+  EXPECT_EQ(c.usual_switch(c.fabric("roce"), 50_GBps).name, "tomahawk4");
+  EXPECT_EQ(c.usual_switch(c.fabric("slingshot"), 25_GBps).name, "rosetta");
+  EXPECT_EQ(c.usual_switch(c.fabric("infiniband"), 5000_GBps).name, "") << "nothing is as fast";
 }
 
 }  // namespace

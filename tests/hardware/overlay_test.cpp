@@ -159,6 +159,23 @@ TEST(Overlay, AddsADeviceThatCanBePlannedWith) {
   EXPECT_NE(cluster.accelerator.efficiency.of(DType::bf16).evidence, Evidence::measured);
 }
 
+TEST(Overlay, AddsALinkGenerationAndAFabric) {
+  const Catalog c =
+      with(R"({"links": [{"name": "nvlink9", "family": "nvlink", "lane_bandwidth": "200 GB/s", "lanes": 36,
+                               "bandwidth": "7.2 TB/s"}],
+                            "fabrics": [{"name": "ultra", "topology": "fat-tree", "routing": "spray", "hop": "0.2 us",
+                               "switches": "ethernet", "media": [{"medium": "roce", "stand_in": true}]}],
+                            "accelerators": [{"name": "H100-SXM5-80GB", "scale_up_link": "nvlink9",
+                               "scale_up_bandwidth": "7.2 TB/s"}],
+                            "nodes": [{"name": "dgx-h100", "fabric": "Ultra"}]})");
+  const Cluster cluster = make_cluster(c, "dgx-h100", 4);
+  EXPECT_EQ(cluster.node.scale_up_bandwidth, BytesPerSecond::base(7.2e12));
+  EXPECT_EQ(cluster.platform.scale_up.name, "nvlink5") << "the newest of its family that was measured";
+  EXPECT_EQ(cluster.platform.scale_up.evidence, Evidence::extrapolated);
+  EXPECT_EQ(cluster.network.topology, "fat-tree");
+  EXPECT_EQ(cluster.platform.scale_out.name, "roce");
+}
+
 TEST(Overlay, TakesMediaAndEfficiencies) {
   const Folder folder;
   folder.write("a.json", R"({"devices": [{"name": "H100-SXM5-80GB", "gemm": {"bf16": {"ceiling": 0.5}}}]})");
@@ -166,9 +183,8 @@ TEST(Overlay, TakesMediaAndEfficiencies) {
   const Catalog c = overlay(builtin_catalog(), folder.path());
   EXPECT_DOUBLE_EQ(c.accelerator("H100").efficiency.of(DType::bf16).ceiling, 0.5);
   const Cluster cluster = make_cluster(c, "dgx-h100", 2);
-  const auto medium = std::ranges::find(cluster.media, std::string("infiniband"), &Medium::name);
-  ASSERT_NE(medium, cluster.media.end());
-  EXPECT_DOUBLE_EQ(medium->base.value(), 99e-6);
+  EXPECT_DOUBLE_EQ(cluster.platform.scale_out.base.value(), 99e-6);
+  EXPECT_EQ(cluster.platform.scale_up.name, "nvlink4");
 }
 
 TEST(Overlay, AMissingFolderIsAnError) {

@@ -6,6 +6,7 @@
 
 #include "meshwright/collectives/flow.hpp"
 #include "meshwright/cost/fair_share.hpp"
+#include "meshwright/hardware/catalog.hpp"
 #include "meshwright/topology/place.hpp"
 
 namespace meshwright::tests {
@@ -21,6 +22,7 @@ Cluster machine(const char* topology, int nodes, std::vector<double> oversubscri
   c.node.scale_up_bandwidth = 450_GBps;
   c.node.nic_bandwidth = 50_GBps;
   c.node.fabric = "infiniband";
+  c.fabric = builtin_catalog().fabric("infiniband");
   c.node.pcie = "pcie-gen5";
   c.network.topology = topology;
   c.network.planes = c.network.topology == "dual-plane" ? 2 : c.network.topology == "multi-plane" ? 8 : 1;
@@ -132,7 +134,7 @@ TEST(Conservation, BundlesAreTheLimitOfManyHashedFlows) {
   const Fabric f = build_fabric(machine("fat-tree", 32));
   const std::vector<Flow> flows = shift_flows(f.accelerators, {"all", f.accelerators, 1}, f.accelerators / 2, 64_MiB);
   const double spray = busiest_load(f, flows, {.routing = RoutingKind::spray}).time.value() *
-                       fabric_traits("infiniband").tier_efficiency;
+                       builtin_catalog().fabric("infiniband").tier_efficiency;
   const double hashed = busiest_load(f, flows, {.routing = RoutingKind::ecmp, .flows_a_pair = 4096}).time.value();
   EXPECT_NEAR(hashed / spray, 1, 0.06);
   EXPECT_GT(busiest_load(f, flows, {.routing = RoutingKind::ecmp, .flows_a_pair = 1}).time.value(), 1.5 * spray);

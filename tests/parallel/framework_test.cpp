@@ -94,9 +94,9 @@ constexpr const char* toy = R"({"name": "toy", "title": "Toy", "aliases": ["toyo
 
 /// The built-in catalogue with an overlay that says something of stacks.
 Catalog with(std::initializer_list<const char*> entries) {
-  Catalog catalog = builtin_catalog();
-  for (const char* entry : entries) catalog.frameworks.push_back(Reader::text(entry, "mine.json"));
-  return catalog;
+  CatalogData data = *builtin_catalog().data();
+  for (const char* entry : entries) data.frameworks.push_back(Reader::text(entry, "mine.json"));
+  return Catalog(std::move(data));
 }
 
 TEST(Framework, AnOverlayAddsAStackWithReleases) {

@@ -1,11 +1,17 @@
 #pragma once
-// Small descriptions of real machines, spelled out so that these tests need no catalogue.
+// Small descriptions of real machines, spelled out so that these tests need nothing but the fabrics of the catalogue.
 #include "meshwright/core/quantity.hpp"
-#include "meshwright/hardware/node.hpp"
+#include "meshwright/hardware/catalog.hpp"
 
 namespace meshwright::topology::testing_clusters {
 
 using namespace meshwright::literals;
+
+/// The rows of the catalogue that a description rests on.
+inline void over(Cluster& c, std::string_view fabric) {
+  c.node.fabric = fabric;
+  c.fabric = builtin_catalog().fabric(fabric);
+}
 
 inline Cluster dgx_h100(int nodes) {
   Cluster c;
@@ -20,7 +26,7 @@ inline Cluster dgx_h100(int nodes) {
   c.node.scale_up_reduces = true;
   c.node.nics = 8;
   c.node.nic_bandwidth = 50_GBps;
-  c.node.fabric = "infiniband";
+  over(c, "infiniband");
   c.node.pcie = "pcie-gen5";
   c.node.cpu = "intel";
   return c;
@@ -46,6 +52,7 @@ inline Cluster nvl72(int trays) {
   c.accelerator.scale_up_link = "nvlink5";
   c.node.accelerators = 4;
   c.node.scale_up_domain = 72;
+  c.scale_up_domains = (4 * trays + 71) / 72;
   c.node.scale_up_bandwidth = 900_GBps;
   c.node.nics = 4;
   c.node.cpu = "arm";
@@ -63,7 +70,7 @@ inline Cluster pcie_box(int nodes) {
   c.node.scale_up_reduces = false;
   c.node.nics = 2;
   c.node.nic_bandwidth = 25_GBps;
-  c.node.fabric = "roce";
+  over(c, "roce");
   c.node.pcie = "pcie-gen4";
   return c;
 }
@@ -79,7 +86,7 @@ inline Cluster tpu_v4(int hosts) {
   c.node.scale_up_domain = 4096;
   c.node.scale_up_bandwidth = 300_GBps;
   c.node.nics = 0;
-  c.node.fabric = "ici";
+  over(c, "ici");
   return c;
 }
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "meshwright/hardware/catalog.hpp"
 #include "meshwright/topology/tiers.hpp"
 #include "topology/clusters.hpp"
 
@@ -120,6 +121,26 @@ TEST(PlanTiers, FewestThatFit) {
   planes.network.topology = "multi-plane";
   planes.network.planes = 8;
   EXPECT_EQ(plan_tiers(planes).tiers.size(), 2U);  // each plane sees one NIC of each node: 2,048 endpoints
+}
+
+/// Ranks of a group that share a scale-up domain.
+int inside(const Cluster& cluster, int size, int stride) {
+  int ranks = 1;
+  for (const Level& level : place_group(cluster, size, stride).levels)
+    if (level.kind == LevelKind::scale_up) ranks *= level.ranks;
+  return ranks;
+}
+
+TEST(Place, GroupsLieInsideDomainsWhereTheyAllFindRoom) {
+  const Catalog& catalog = builtin_catalog();
+  const Cluster four_racks = make_cluster(catalog, "gb200-nvl72", 72, 256);
+  EXPECT_EQ(inside(four_racks, 32, 1), 32) << "2 x 32 in each of four racks";
+  EXPECT_EQ(inside(four_racks, 64, 1), 64);
+  EXPECT_EQ(inside(four_racks, 256, 1), 64) << "4 x 64, not 3 x 72 + 40";
+  EXPECT_EQ(inside(make_cluster(catalog, "gb200-nvl72", 72), 32, 1), 8) << "nine groups, room for eight";
+  EXPECT_EQ(inside(make_cluster(catalog, "gb200-nvl72", 0, 288), 32, 1), 32) << "as many racks as it takes";
+  EXPECT_EQ(inside(make_cluster(catalog, "gb200-nvl72", 72), 36, 1), 36);
+  EXPECT_EQ(inside(make_cluster(catalog, "dgx-h100", 3), 3, 1), 1) << "24 ranks fill three nodes: 3 does not divide 8";
 }
 
 }  // namespace

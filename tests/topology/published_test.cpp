@@ -95,7 +95,7 @@ TEST(Published, LlamaPodsAreSevenToOne) {
 TEST(Published, LatencyAcrossLeaves) {
   for (const auto& [fabric, more] : {std::pair<const char*, double>{"infiniband", 0.9e-6}, {"roce", 2.0e-6}}) {
     Cluster c = dgx_h100(256);
-    c.node.fabric = fabric;
+    over(c, fabric);
     const Seconds same = place_group(c, 2, 8).levels.back().latency,
                   across = place_group(c, 2, 1024).levels.back().latency;
     EXPECT_NEAR((across - same).value(), more, 1e-8) << fabric;
@@ -109,7 +109,7 @@ TEST(Published, HashCollisions) {
   EXPECT_NEAR(expected_ecmp_efficiency(32, 1), 0.3, 0.07);
   EXPECT_NEAR(expected_ecmp_efficiency(64, 1), 0.25, 0.05);
   EXPECT_NEAR(expected_ecmp_efficiency(64, 32), 0.6, 0.12);
-  EXPECT_NEAR(routing_efficiency("roce", "ecmp"), expected_ecmp_efficiency(64, 16), 0.03);
+  EXPECT_NEAR(routing_efficiency(builtin_catalog().fabric("roce"), "ecmp"), expected_ecmp_efficiency(64, 16), 0.03);
 }
 
 // TPU v4 (arXiv 2304.01433): a cubic slice of 512 chips beats the long one (4x8x16 was the user's first choice in table

@@ -205,7 +205,7 @@ std::vector<CollectiveTable> read_tables(const TablesOptions& options, const Cat
 
 void calibrate_tables(const TablesOptions& options, const Globals& globals) {
   const Catalog catalog = load_catalog(globals.hardware);
-  const std::vector<Medium> start = options.start.empty() ? builtin_media() : read_media(Reader::file(options.start));
+  const std::vector<Medium> start = options.start.empty() ? catalog.media : read_media(Reader::file(options.start));
   const std::vector<CollectiveTable> tables = read_tables(options, catalog);
   const MediaFit fit = fit_media(tables, start);
   const std::string overlay =

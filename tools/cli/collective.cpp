@@ -49,6 +49,13 @@ CollectiveOptions forced(const Options& o) {
   return options;
 }
 
+/// The nodes that the ranks take.
+Cluster taken(const Cluster& cluster, int ranks) {
+  const int nodes = (ranks + cluster.node.accelerators - 1) / cluster.node.accelerators;
+  if (ranks < 1 || nodes >= cluster.nodes) return cluster;
+  return with(cluster, [&](ClusterSpec& spec) { spec.nodes = nodes, spec.accelerators = 0; });
+}
+
 CollectiveTable question(const Options& o, const Cluster& cluster) {
   CollectiveTable table;
   table.id = o.collective;
@@ -195,7 +202,7 @@ void run(const Options& o, const Globals& globals) {
   const Catalog catalog = load_catalog(globals.hardware);
   Cluster cluster = make_cluster(catalog, o.cluster, o.nodes, 0);
   if (o.nodes == 0 && o.ranks > cluster.accelerators()) cluster = make_cluster(catalog, o.cluster, 0, o.ranks);
-  const CollectiveTable table = question(o, cluster);
+  const CollectiveTable table = question(o, cluster = taken(cluster, o.ranks));
   if (!o.measured.empty()) return compare(o, table, cluster);
   const std::vector<Row> rows =
       o.cost_model.empty() ? calibrated_rows(table, o, cluster) : modelled_rows(table, o, cluster);

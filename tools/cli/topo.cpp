@@ -119,13 +119,14 @@ void run_import(const ImportOptions& options, const Globals& globals) {
 }
 
 Cluster cluster_of(const ClusterOptions& options, const Globals& globals) {
-  Cluster cluster = make_cluster(load_catalog(globals.hardware), options.cluster, options.nodes, options.gpus);
+  ClusterSpec spec{.of = options.cluster, .nodes = options.nodes, .accelerators = options.gpus, .where = "CLUSTER"};
+  if (!options.topology.empty()) spec.network.topology = options.topology;
+  Cluster cluster = complete(spec, load_catalog(globals.hardware));
   constexpr int most = 1 << 17;  // beyond, the graph takes minutes
   if (cluster.accelerators() > most) {
     throw Error(options.cluster, fmt::format("found {} accelerators, expected at most {} for a graph of every link",
                                              cluster.accelerators(), most));
   }
-  if (!options.topology.empty()) cluster.network.topology = options.topology;
   return cluster;
 }
 

@@ -12,8 +12,8 @@
 
 #include "meshwright/collectives/collective.hpp"
 #include "meshwright/core/reader.hpp"
+#include "meshwright/hardware/cluster.hpp"
 #include "meshwright/hardware/medium.hpp"
-#include "meshwright/hardware/node.hpp"
 
 namespace meshwright::collectives {
 

@@ -18,6 +18,8 @@ struct Link {
   BytesPerSecond data_bandwidth{};  ///< of it, what line coding leaves; zero = `bandwidth` is net of coding
   BytesPerSecond achieved{};        ///< measured for the usual port; zero = not known
   Seconds latency{};                ///< one hop; zero = not published
+  std::string medium;               ///< whose collective figures stand for it where it has none of its own
+  bool usual = false;               ///< the link of its family to assume where none is stated
   bool announced = false;           ///< not yet shipping
   std::string notes;
   std::vector<Provenance> sources;
@@ -52,6 +54,32 @@ struct Switch {
   Watts power{};
   std::string notes;
   std::vector<Price> prices;
+  std::vector<Provenance> sources;
+};
+
+/// Collective figures of a fabric up to certain rates; the first row whose limits hold is taken.
+struct FabricMedium {
+  std::string medium;
+  BytesPerSecond nic_bandwidth{}, node_bandwidth{};  ///< at most, of one NIC and of all of a node; zero = any
+  bool stand_in = false;                             ///< figures of another fabric, because this one has none
+};
+
+/// A kind of scale-out network: how it is built and what it is like, apart from its speed.
+struct FabricKind {
+  std::string name;                  ///< "infiniband", "roce", "efa", ...
+  std::vector<std::string> aliases;  ///< other exact names
+  std::vector<std::string> words;    ///< words of a free text that mean it: "ib", "ndr"
+  std::vector<std::string> hints;    ///< words that mean it where no other fabric is named: "rdma"
+  std::string topology, routing;     ///< how it is usually built and routed
+  Seconds hop{};                     ///< one switch and the cable to it, as seen by a 64-byte message
+  double tier_efficiency = 1;        ///< achieved over line rate above the leaf, adaptively routed or sprayed
+  bool lossless = true;              ///< link-level credits or priority flow control
+  bool by_plugin = false;            ///< NCCL reaches it through a network plug-in only
+  bool switched = true;              ///< false: accelerators are wired to each other (ICI)
+  std::string switches;              ///< fabric of the catalogue's switches that it is built of
+  BytesPerSecond reduces_from{};     ///< its switches reduce, from this NIC rate on; zero = they don't
+  std::vector<FabricMedium> media;   ///< collective figures; empty = those of its own name
+  std::string notes;
   std::vector<Provenance> sources;
 };
 

@@ -62,13 +62,17 @@ struct Medium {
   const Rate& rate(Protocol p) const { return ring[static_cast<std::size_t>(p)]; }
 };
 
+/// Calibrated communication parameters of a cluster.
+struct Platform {
+  std::string name;  ///< "nvlink4 + infiniband"
+  Medium scale_up;   ///< joins accelerators: NVLink, Infinity Fabric, ICI, or PCIe where there is nothing else
+  Medium host;       ///< PCIe and sockets, for accelerators of one node that no link joins
+  Medium scale_out;  ///< the network
+};
+
 /// The media of a document {"description", "sources", "media": [...]}, whose fields stand over those of the medium of
 /// that name in `base`, if there is one.
 std::vector<Medium> read_media(const Reader& document, const std::vector<Medium>& base = {});
-/// The media as benchmarks of collectives show them (data/hardware/platforms), read once.
-const std::vector<Medium>& benchmark_media();
-/// The same with what was fitted to training runs (data/fitted), read once.
-const std::vector<Medium>& builtin_media();
 /// JSON document of media, as read_media reads it.
 std::string to_json(const std::vector<Medium>& media, std::string_view description);
 

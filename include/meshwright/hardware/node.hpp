@@ -1,11 +1,10 @@
 #pragma once
-// A node (server, tray or host) and a cluster of them.
+// A node (server, tray or host) and a network of them, as the catalogue describes them.
 #include <string>
 #include <vector>
 
 #include "meshwright/hardware/accelerator.hpp"
 #include "meshwright/hardware/interconnect.hpp"
-#include "meshwright/hardware/medium.hpp"
 
 namespace meshwright::hardware {
 
@@ -28,7 +27,7 @@ struct Node {
   int nics = 8;                         ///< for the training fabric
   BytesPerSecond nic_bandwidth{};       ///< one NIC
   std::string nic;                      ///< NIC name
-  std::string fabric;                   ///< "infiniband", "roce", "efa", "slingshot", "ethernet", "ici", ...
+  std::string fabric;                   ///< FabricKind name: "infiniband", "roce", "efa", "ici", "none", ...
   BytesPerSecond dcn_bandwidth{};       ///< of a TPU host to the data-centre network that joins slices; zero = none
   std::string pcie;                     ///< "pcie-gen5"
   int sockets = 2;
@@ -54,24 +53,6 @@ struct Network {
   std::string routing = "adaptive";  ///< "adaptive", "ecmp", "static", "spray"
   double efficiency = 0;             ///< achieved over line rate; 0 = the fabric's usual value
   double dcn_bandwidth = 0;          ///< of one node to the data-centre network that joins TPU slices [B/s]; 0 = none
-};
-
-/// A value that carries everything a prediction needs; nothing is looked up later.
-struct Cluster {
-  std::string name;
-  Node node;
-  Accelerator accelerator;
-  int nodes = 1;
-  Network network;
-  Link scale_up_link, pcie_link;  ///< nameless where the accelerator has none
-  Nic nic;                        ///< nameless where the NIC is not a catalogue entry
-  Switch fabric_switch;           ///< split to the NIC's port speed; nameless where none is known
-  Switch scale_up_switch;         ///< nameless where there is none
-  std::vector<Provenance> sources;
-  std::vector<Medium> media;             ///< calibrated media of an overlay; the compiled-in ones need not be here
-  std::vector<std::string> assumptions;  ///< defaults that entered, "network: rail-optimised (default)"
-
-  int accelerators() const { return nodes * node.accelerators; }
 };
 
 }  // namespace meshwright::hardware

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "meshwright/core/quantity.hpp"
-#include "meshwright/hardware/node.hpp"
+#include "meshwright/hardware/cluster.hpp"
 #include "meshwright/topology/tiers.hpp"
 
 namespace meshwright::topology {
@@ -85,7 +85,8 @@ struct Fabric {
   Clos clos;
   Torus torus;
   TierPlan plan;
-  std::string routing = "adaptive", fabric_kind;
+  std::string routing = "adaptive";
+  double tier_efficiency = 1;  ///< achieved over line rate above the leaf, adaptively routed or sprayed
   std::vector<std::string> assumptions;
 
   std::size_t resources() const { return links.size() + bundles.size(); }

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "meshwright/core/quantity.hpp"
-#include "meshwright/hardware/node.hpp"
+#include "meshwright/hardware/cluster.hpp"
 
 namespace meshwright::topology {
 
@@ -34,8 +34,9 @@ struct GroupPlace {
 };
 
 /// Place of groups of `size` ranks that are `stride` apart in rank order, ranks filling nodes in order. All groups of
-/// the axis communicate at once: ranks that share a NIC or an oversubscribed uplink share its bandwidth. Groups that
-/// don't divide a domain evenly (12 ranks on nodes of 8) are cut into the largest blocks that always stay inside one.
+/// the axis communicate at once: ranks that share a NIC or an oversubscribed uplink share its bandwidth. Groups are
+/// laid inside scale-up domains wherever all of them find room (Cluster::scale_up_domains; 256 ranks sit as 4 x 64 in
+/// domains of 72); those that don't are cut into the largest blocks that do.
 GroupPlace place_group(const Cluster& cluster, int size, int stride);
 
 /// Edges of the slice of a torus that `accelerators` take: as near to a cube as its divisors allow, short edges first.

@@ -7,26 +7,14 @@
 #include <vector>
 
 #include "meshwright/core/quantity.hpp"
-#include "meshwright/hardware/node.hpp"
+#include "meshwright/hardware/cluster.hpp"
 
 namespace meshwright::topology {
-
-/// What a kind of fabric is like apart from its speed. RoCE against InfiniBand is this row plus prices.
-struct FabricTraits {
-  std::string_view fabric;     ///< "infiniband", "roce", ...
-  Seconds hop{};               ///< one switch and the cable to it, as seen by a 64-byte message
-  double tier_efficiency = 1;  ///< achieved over line rate above the leaf with adaptive routing or spraying
-  bool lossless = true;        ///< link-level credits or PFC
-  std::string_view source;
-};
-
-/// The row of a fabric; unknown names get the "ethernet" row.
-const FabricTraits& fabric_traits(std::string_view fabric);
 
 /// Expected share of line rate that crosses tiers above the leaf under `routing` ("static", "ecmp", "adaptive",
 /// "spray"). ECMP: see expected_ecmp_efficiency in routing.hpp, of which this is the tabulated value for one to
 /// four flows a NIC.
-double routing_efficiency(std::string_view fabric, std::string_view routing);
+double routing_efficiency(const FabricKind& fabric, std::string_view routing);
 
 /// One tier, innermost first.
 struct Tier {
