@@ -26,8 +26,7 @@ json layout_object(const Layout& l) {
           {"overlap_param_gather", l.overlap_param_gather},
           {"tp_comm_overlap", l.tp_comm_overlap},
           {"ep_comm_overlap", l.ep_comm_overlap},
-          {"overlap_p2p", l.overlap_p2p},
-          {"offload_optimizer", l.offload_optimizer}};
+          {"overlap_p2p", l.overlap_p2p}};
 }
 
 // {"compute_s": 3.1, ...}: the described fields with the unit in the key.

@@ -24,13 +24,12 @@ struct Flag {
   const char* key;
   bool Layout::*field;
 };
-constexpr std::array<Flag, 7> flags = {{{"sequence_parallel", &Layout::sequence_parallel},
+constexpr std::array<Flag, 6> flags = {{{"sequence_parallel", &Layout::sequence_parallel},
                                         {"overlap_grad_reduce", &Layout::overlap_grad_reduce},
                                         {"overlap_param_gather", &Layout::overlap_param_gather},
                                         {"tp_comm_overlap", &Layout::tp_comm_overlap},
                                         {"ep_comm_overlap", &Layout::ep_comm_overlap},
-                                        {"overlap_p2p", &Layout::overlap_p2p},
-                                        {"offload_optimizer", &Layout::offload_optimizer}}};
+                                        {"overlap_p2p", &Layout::overlap_p2p}}};
 
 constexpr int largest_degree = 1 << 20;
 
@@ -65,26 +64,9 @@ std::string describe_layout(const Layout& layout) {
 }
 
 Layout read_layout(const Reader& reader) {
-  reader.allow_only({"tp",
-                     "cp",
-                     "pp",
-                     "vp",
-                     "dp",
-                     "ep",
-                     "etp",
-                     "micro_batch",
-                     "zero_stage",
-                     "hsdp_shard",
-                     "schedule",
-                     "recompute",
-                     "stage_split",
-                     "sequence_parallel",
-                     "overlap_p2p",
-                     "overlap_grad_reduce",
-                     "overlap_param_gather",
-                     "tp_comm_overlap",
-                     "ep_comm_overlap",
-                     "offload_optimizer"});
+  reader.allow_only({"tp", "cp", "pp", "vp", "dp", "ep", "etp", "micro_batch", "zero_stage", "hsdp_shard", "schedule",
+                     "recompute", "stage_split", "sequence_parallel", "overlap_p2p", "overlap_grad_reduce",
+                     "overlap_param_gather", "tp_comm_overlap", "ep_comm_overlap"});
   Layout layout;
   for (const Degree& degree : degrees) layout.*degree.field = reader.integer_or(degree.key, 1, 1, largest_degree);
   for (const Flag& flag : flags) layout.*flag.field = reader.boolean_or(flag.key, layout.*flag.field);

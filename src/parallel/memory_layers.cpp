@@ -4,6 +4,7 @@
 #include <span>
 #include <utility>
 
+#include "meshwright/parallel/job_recipe.hpp"
 #include "meshwright/parallel/memory.hpp"
 #include "meshwright/workload/operators.hpp"
 
@@ -57,10 +58,10 @@ BlockMemory block_memory(std::span<const Operator> operators, const Job& job, co
   const Framework& stack = job.framework;
   const Rows rows = rows_of(job, layout);
   BlockMemory block = weights_of(operators);
+  const bool fused = attention_kernel(job).fused;
   double all = 0, core = 0;
   for (const Operator& op : operators) {
-    const bool unfused =
-        op.kind == OperatorKind::attention && !stack.kernels.fused_attention && op.unfused_saved_bytes > 0;
+    const bool unfused = op.kind == OperatorKind::attention && !fused && op.unfused_saved_bytes > 0;
     all += unfused ? op.unfused_saved_bytes : op.saved_bytes;
     if (unfused) core += op.unfused_saved_bytes - op.saved_bytes;
   }
@@ -113,7 +114,11 @@ BlockMemory head_memory(const Job& job, const Layout& layout) {
 
 Bytes logits_of(const Job& job, const Layout& layout) {
   const int vocab = padded_vocab(job.model.vocab, job.framework.rules.vocab_multiple * layout.tp);
-  return Bytes::base(job.framework.memory.logits_bytes * rows_of(job, layout).tokens * vocab / layout.tp);
+  const RecipeLoss& loss = job.recipe.loss;
+  const double tokens = rows_of(job, layout).tokens;
+  const double live = loss.chunk_tokens > 0 ? std::min<double>(loss.chunk_tokens, tokens) : tokens;
+  const double width = bytes_of(loss.width, job.precision.rest);
+  return Bytes::base(loss.copies * width * live * vocab / (loss.vocabulary_parallel ? layout.tp : 1));
 }
 
 }  // namespace

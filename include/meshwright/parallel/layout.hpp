@@ -53,7 +53,6 @@ struct Layout {
   bool tp_comm_overlap = false;                                  ///< AG/RS inside the GEMMs (userbuffers)
   bool ep_comm_overlap = false;  ///< dispatch/combine behind the other micro-batch's compute
   bool overlap_p2p = true;       ///< pipeline sends behind compute (interleaving at pp 2 needs it)
-  bool offload_optimizer = false;
 
   int accelerators() const { return tp * cp * pp * dp; }
   friend bool operator==(const Layout&, const Layout&) = default;
