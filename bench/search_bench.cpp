@@ -2,6 +2,7 @@
 // Peers: Calculon 185 to 350 layouts a second, SimuMax 10 to 30 (both on one core).
 #include <benchmark/benchmark.h>
 
+#include "meshwright/parallel/job_recipe.hpp"
 #include "meshwright/parallel/step.hpp"
 #include "meshwright/search/search.hpp"
 
@@ -17,6 +18,7 @@ Job job(const char* model, const char* cluster, int nodes, int seq_len, int glob
   out.global_batch = global_batch;
   out.precision = precision("bf16", "bench");
   out.framework = framework("megatron-core", "bench");
+  complete_recipe(out);
   return out;
 }
 

@@ -1,4 +1,5 @@
 #include "bindings.hpp"
+#include "meshwright/parallel/job_recipe.hpp"
 #include "meshwright/parallel/json.hpp"
 #include "meshwright/parallel/launcher.hpp"
 #include "meshwright/parallel/prediction.hpp"
@@ -46,6 +47,7 @@ void bind_job(py::module_& module) {
              job.moe_imbalance = parallel::moe_imbalance(model, moe_imbalance, "moe_imbalance");
              check_precision(job, "precision");
              job.assumptions = cluster.assumptions;
+             complete_recipe(job);
              if (seq_len < 1) throw Error("seq_len", "found " + std::to_string(seq_len) + ", expected at least 1");
              if (global_batch < 1)
                throw Error("global_batch", "found " + std::to_string(global_batch) + ", expected at least 1");

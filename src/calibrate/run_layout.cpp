@@ -4,6 +4,7 @@
 #include <array>
 
 #include "meshwright/parallel/constraints.hpp"
+#include "meshwright/parallel/job_recipe.hpp"
 
 namespace meshwright::calibrate {
 namespace {
@@ -142,6 +143,7 @@ void resolve_layout(const Reader& record, RunRecord& run) {
     run.job.assumptions.push_back("kernel launches: captured in CUDA graphs");
   }
   run.job.precision = precision(r.layout.string_or("precision", "bf16"), r.layout.where() + "/precision");
+  complete_recipe(run.job);
   l.stage_split = usual_stage_split(run.job.model.layers, run.job.framework, l.pp, l.vp);
 }
 

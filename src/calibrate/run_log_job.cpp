@@ -126,14 +126,22 @@ Json layout_of(const Stated& stated, const RunLog& log, Sizes& sizes) {
   return layout;
 }
 
-/// Members of `over` replace or join those of `base`; the layout member by member.
+/// "offload.optimizer": true and its like as nested parts.
+Json recipe_of(const Stated& stated) {
+  Json recipe = Json::object();
+  const Json fields = stated.object("recipe.");
+  for (const auto& [path, value] : fields.items()) {
+    const std::size_t dot = path.find('.');
+    recipe[path.substr(0, dot)][path.substr(dot + 1)] = value;
+  }
+  return recipe;
+}
+
+/// Members of `over` replace or join those of `base`; the layout and the recipe's parts member by member.
 void merge(Json& base, const Json& over) {
   for (const auto& [key, value] : over.items()) {
-    if (key == "layout" && base.contains(key) && value.is_object()) {
-      for (const auto& [member, choice] : value.items()) base[key][member] = choice;
-    } else {
-      base[key] = value;
-    }
+    const bool joined = value.is_object() && base.contains(key) && key != "model" && key != "cluster";
+    joined ? merge(base[key], value) : void(base[key] = value);
   }
 }
 
@@ -200,6 +208,8 @@ std::string job_of_log(const RunLog& log, const LogCompletion& completion) {
   if (sizes.global_batch >= 1) job["global_batch"] = std::llround(sizes.global_batch);
   if (sizes.gpus >= 1) job["gpus"] = std::llround(sizes.gpus);
   if (!layout.empty()) job["layout"] = layout;
+  if (const Json recipe = recipe_of(stated); !recipe.empty()) job["recipe"] = recipe;
+  if (const Json version = stated.json("framework_version"); version.is_string()) job["framework_version"] = version;
   if (!completion.job.empty()) {
     const Reader file = Reader::file(completion.job);
     if (!file.is_object()) file.fail("expected an object: a job file, whole or in part");

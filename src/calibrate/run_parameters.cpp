@@ -4,6 +4,7 @@
 #include <array>
 
 #include "meshwright/hardware/platform.hpp"
+#include "meshwright/parallel/job_recipe.hpp"
 
 namespace meshwright::calibrate {
 namespace {
@@ -100,7 +101,7 @@ std::span<const RunField> run_fields() {
                  const double factor = v / a.forward;
                  a.forward = v, a.backward *= factor, a.softmax *= factor;
                },
-               [](const Job& j, const Layout&) { return j.framework.kernels.fused_attention; }},
+               [](const Job& j, const Layout&) { return attention_kernel(j).fused; }},
       framework_number<&Framework::kernels, &StackKernels::gemm_efficiency>(
           "kernels.gemm_efficiency", 0.3, 1,
           [](const Job& j, const Layout&) {
@@ -113,7 +114,7 @@ std::span<const RunField> run_fields() {
           }),
       framework_number<&Framework::kernels, &StackKernels::attention_efficiency>(
           "kernels.attention_efficiency", 0.3, 1,
-          [](const Job& j, const Layout&) { return own_kernels(j) && j.framework.kernels.fused_attention; }),
+          [](const Job& j, const Layout&) { return own_kernels(j) && attention_kernel(j).fused; }),
       framework_number<&Framework::kernels, &StackKernels::grouped_gemm_efficiency>(
           "kernels.grouped_gemm_efficiency", 0.2, 1, [](const Job& j, const Layout&) { return j.model.is_moe(); },
           true),

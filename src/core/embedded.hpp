@@ -13,6 +13,7 @@ struct EmbeddedFile {
 std::span<const EmbeddedFile> embedded_hardware();    ///< data/hardware/*.json
 std::span<const EmbeddedFile> embedded_workloads();   ///< data/workloads/*.json
 std::span<const EmbeddedFile> embedded_frameworks();  ///< data/frameworks/*.json
+std::span<const EmbeddedFile> embedded_recipes();     ///< data/recipes/*.json
 std::span<const EmbeddedFile> embedded_runs();        ///< data/runs/*.jsonl
 std::span<const EmbeddedFile> embedded_platforms();   ///< data/hardware/platforms/*.json
 std::span<const EmbeddedFile> embedded_fitted();      ///< data/fitted/*.json

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "meshwright/cost/kernel.hpp"
+#include "meshwright/parallel/job_recipe.hpp"
 #include "meshwright/parallel/overlap.hpp"
 #include "parallel/exchanges.hpp"
 
@@ -45,7 +46,7 @@ Seconds host_floor(const BlockContext& x, std::span<const Operator> operators) {
   const double further_nodes = std::ceil(static_cast<double>(x.layout.tp) / x.job.cluster.node.accelerators) - 1;
   Seconds floor = f.host.per_layer + further_nodes * f.host.per_layer_tp;
   const double rows = static_cast<double>(x.layout.micro_batch) * x.job.model.heads / x.layout.tp;
-  if (!f.kernels.fused_attention && std::fmod(rows, 4) != 0) floor += f.host.softmax_fallback;
+  if (!attention_kernel(x.job).fused && std::fmod(rows, 4) != 0) floor += f.host.softmax_fallback;
   return std::max(floor, launches_of(x, operators) * f.launch.kernel);
 }
 

@@ -22,7 +22,7 @@ Seconds exchange(const BlockContext& x, Bytes one) {
   const Bytes sent = one * x.job.model.top_k;
   const Group all = groups(x.layout, x.job.framework).expert;
   const int inside = x.communication.ranks_inside(all);
-  if (!x.job.framework.overlap.dispatch_by_node || inside == all.size) {
+  if (!by_node(x.job.recipe.kernels.dispatcher) || inside == all.size) {
     return x.communication.time(Collective::all_to_all, sent, all);
   }
   const int nodes = all.size / inside;

@@ -77,7 +77,8 @@ std::string formula_of(const View& v, std::string_view field) {
   if (field == "bubble")
     return fmt::format("{} over {} stages, vp {}, {} micro-batches", name(effective_schedule(l)), l.pp, l.vp, m);
   if (field == "optimizer")
-    return fmt::format("{:.3g} B of HBM traffic per parameter held", v.job.framework.kernels.optimizer_traffic);
+    return fmt::format("{:.3g} B of HBM traffic per parameter held",
+                       state_bytes(v.job.recipe.states, v.job.precision.rest).traffic);
   return "max(GPU, launches of the host) per slot, plus what a step costs once";
 }
 

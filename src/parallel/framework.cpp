@@ -6,6 +6,7 @@
 
 #include "core/embedded.hpp"
 #include "meshwright/core/names.hpp"
+#include "parallel/part_reader.hpp"
 #include "parallel/stack_reader.hpp"
 
 namespace meshwright::parallel {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "meshwright/parallel/job_recipe.hpp"
 #include "meshwright/parallel/placement.hpp"
 
 namespace meshwright::parallel {
@@ -49,14 +50,20 @@ Value looked_up(const Reader& reader, std::string_view key, std::string_view fal
 
 Job read_job(const Reader& reader, const Catalog& catalog) {
   reader.allow_only({"model", "cluster", "nodes", "gpus", "seq_len", "global_batch", "precision", "framework",
-                     "moe_imbalance", "layout"});
+                     "framework_version", "recipe", "moe_imbalance", "layout"});
   Job job;
   job.model = read_job_model(reader.at("model"));
   job.seq_len = reader.at("seq_len").integer(1, largest_count);
   job.global_batch = reader.at("global_batch").integer(1, largest_count);
   job.precision = looked_up<Precision>(reader, "precision", "bf16", job, precision);
-  const auto stack = [&](std::string_view name, const std::string& where) { return framework(name, where, catalog); };
+  const std::string version = reader.string_or("framework_version", "");
+  ReleaseChoice release;
+  const auto stack = [&](std::string_view name, const std::string& where) {
+    return framework(name, where, catalog, version, "", &release);
+  };
   job.framework = looked_up<Framework>(reader, "framework", "megatron-core", job, stack);
+  const std::string assumed = assumption(release, job.framework.releases, job.framework.name, version);
+  if (!assumed.empty()) job.assumptions.push_back(assumed);
   if (const auto imbalance = reader.find("moe_imbalance")) {
     job.moe_imbalance = moe_imbalance(job.model, imbalance->number(), imbalance->where());
   } else if (job.model.is_moe()) {
@@ -65,6 +72,7 @@ Job read_job(const Reader& reader, const Catalog& catalog) {
   read_job_cluster(reader, catalog, job);
   const auto recipe = reader.find("precision");
   check_precision(job, recipe ? recipe->where() : reader.where());
+  complete_recipe(job, reader.find("recipe"));
   return job;
 }
 

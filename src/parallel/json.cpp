@@ -21,8 +21,7 @@ json layout_object(const Layout& l) {
                   {"overlap_param_gather", l.overlap_param_gather},
                   {"tp_comm_overlap", l.tp_comm_overlap},
                   {"ep_comm_overlap", l.ep_comm_overlap},
-                  {"overlap_p2p", l.overlap_p2p},
-                  {"offload_optimizer", l.offload_optimizer}});
+                  {"overlap_p2p", l.overlap_p2p}});
   if (l.cp_kind.set()) out["cp_kind"] = l.cp_kind->name;
   if (!l.stages.empty()) out["stages"] = l.stages;
   if (l.order) out["order"] = describe_order(*l.order);

@@ -119,7 +119,6 @@ void add_data_parallel(Flags& flags, const Layout& layout) {
   }
   add_if(flags, layout.overlap_grad_reduce, "overlap-grad-reduce");
   add_if(flags, layout.overlap_param_gather && layout.zero_stage > 0, "overlap-param-gather");
-  add_if(flags, layout.offload_optimizer, "optimizer-cpu-offload");
 }
 
 struct RecipeFlags {
@@ -160,6 +159,7 @@ Flags megatron_flags(const Job& job, const Layout& layout) {
   add(flags, "context-parallel-size", layout.cp);
   add_experts(flags, job, layout);
   add_data_parallel(flags, layout);
+  add_if(flags, job.recipe.offload.optimizer, "optimizer-cpu-offload");
   add_if(flags, layout.tp_comm_overlap && layout.tp > 1, "tp-comm-overlap");
   add_recompute(flags, layout);
   add_precision(flags, job.precision);

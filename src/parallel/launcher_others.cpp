@@ -79,7 +79,7 @@ Flags deepspeed_flags(const Job& job, const Layout& layout) {
   add(flags, "gradient_accumulation_steps", micro_batches(job.global_batch, layout));
   add(flags, "zero_optimization.stage", layout.zero_stage);
   add(flags, "zero_optimization.overlap_comm", layout.overlap_grad_reduce);
-  if (layout.offload_optimizer) add(flags, "zero_optimization.offload_optimizer.device", "cpu");
+  if (job.recipe.offload.optimizer) add(flags, "zero_optimization.offload_optimizer.device", "cpu");
   if (layout.hsdp_shard > 0) add(flags, "zero_optimization.zero_hpz_partition_size", layout.hsdp_shard);
   if (layout.tp > 1) add(flags, "tensor_parallel.autotp_size", layout.tp);
   add(flags, job.precision.rest == DType::fp16 ? "fp16.enabled" : "bf16.enabled", true);

@@ -26,13 +26,12 @@ struct Flag {
   const char* key;
   bool Layout::*field;
 };
-constexpr std::array<Flag, 7> flags = {{{"sequence_parallel", &Layout::sequence_parallel},
+constexpr std::array<Flag, 6> flags = {{{"sequence_parallel", &Layout::sequence_parallel},
                                         {"overlap_grad_reduce", &Layout::overlap_grad_reduce},
                                         {"overlap_param_gather", &Layout::overlap_param_gather},
                                         {"tp_comm_overlap", &Layout::tp_comm_overlap},
                                         {"ep_comm_overlap", &Layout::ep_comm_overlap},
-                                        {"overlap_p2p", &Layout::overlap_p2p},
-                                        {"offload_optimizer", &Layout::offload_optimizer}}};
+                                        {"overlap_p2p", &Layout::overlap_p2p}}};
 
 constexpr int largest_degree = 1 << 20;
 

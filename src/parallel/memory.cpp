@@ -42,7 +42,7 @@ void add_states(Memory& m, const MemoryConstants& c, const LayerMemory& layers, 
   };
   m.weights = Bytes::base(c.parameter_bytes * share(3) + c.cached_weight_bytes * held.gemm);
   m.gradients = Bytes::base(c.gradient_bytes * share(2));
-  m.optimizer = layout.offload_optimizer ? Bytes{} : Bytes::base(c.optimizer_bytes * share(1));
+  m.optimizer = Bytes::base(c.optimizer_bytes * share(1));
   const double all = held.dense + held.experts;
   const double allocated = layers.distinct_weights + stage.head * layers.head.parameters;
   m.buffers = c.communication_buffers + Bytes::base(c.ddp_bucket_bytes * all + c.weight_gradient_bytes * allocated);
@@ -107,36 +107,29 @@ Memory of_stage(const MemoryConstants& c, const LayerMemory& layers, const Stage
 }  // namespace
 
 MemoryConstants memory_constants(const Job& job) {
-  const Framework& f = job.framework;
-  MemoryConstants c{.parameter_bytes = f.memory.parameter_bytes,
-                    .gradient_bytes = f.memory.gradient_bytes,
-                    .optimizer_bytes = f.memory.optimizer_bytes,
-                    .cached_weight_bytes = f.memory.cached_weight_bytes,
-                    .weight_gradient_bytes = f.memory.weight_gradient_bytes,
-                    .gathered_parameter_bytes = f.memory.gathered_parameter_bytes,
-                    .gathered_gradient_bytes = f.memory.gathered_gradient_bytes,
-                    .gathered_layers = f.memory.gathered_layers,
-                    .gathered_parameters_least = f.memory.gathered_parameters_least,
-                    .ddp_bucket_bytes = f.memory.ddp_bucket_bytes,
-                    .fragmentation = f.memory.fragmentation,
-                    .keeps_gathered_with_pipeline = f.memory.keeps_gathered_with_pipeline,
-                    .tied_embeddings = job.model.tied_embeddings,
-                    .expert_fold = expert_fold(job.framework),
-                    .context = f.memory.context,
-                    .communication_buffers = f.memory.communication_buffers,
-                    .usable = job.cluster.accelerator.memory_capacity * f.memory.usable,
-                    .global_batch = job.global_batch,
-                    .mtp_layers = job.model.mtp_layers};
-  if (bytes_per_element(job.precision.rest) == 4) {  // fp32 and tf32 recipes need no second copy of the weights
-    c.optimizer_bytes = std::min(c.optimizer_bytes, 8.0);
-    c.parameter_bytes = c.gradient_bytes = c.gathered_parameter_bytes = c.gathered_gradient_bytes = 4;
-  }
-  if (job.precision.rest == DType::fp16) {
-    if (f.memory.fp16_gradient_bytes > 0) c.gradient_bytes = f.memory.fp16_gradient_bytes;
-    if (f.memory.fp16_optimizer_bytes > 0) c.optimizer_bytes = f.memory.fp16_optimizer_bytes;
-  }
-  if (job.precision.gemm == job.precision.rest) c.cached_weight_bytes = 0;
-  return c;
+  const StackMemory& f = job.framework.memory;
+  const Recipe& r = job.recipe;
+  const DType compute = job.precision.rest;
+  const StateBytes states = state_bytes(r.states, compute);
+  return {.parameter_bytes = states.weights,
+          .gradient_bytes = states.gradients,
+          .optimizer_bytes = r.offload.optimizer ? 0 : states.optimizer,
+          .cached_weight_bytes = job.precision.gemm == job.precision.rest ? 0 : f.cached_weight_bytes,
+          .weight_gradient_bytes = f.weight_gradient_bytes,
+          .gathered_parameter_bytes = bytes_of(r.precision.gather, compute),
+          .gathered_gradient_bytes = bytes_of(r.states.gathered_gradients, compute),
+          .gathered_layers = f.gathered_layers,
+          .gathered_parameters_least = f.gathered_parameters_least,
+          .ddp_bucket_bytes = bytes_of(r.states.buckets, compute),
+          .fragmentation = f.fragmentation,
+          .keeps_gathered_with_pipeline = f.keeps_gathered_with_pipeline,
+          .tied_embeddings = job.model.tied_embeddings,
+          .expert_fold = expert_fold(job.framework),
+          .context = f.context,
+          .communication_buffers = f.communication_buffers,
+          .usable = job.cluster.accelerator.memory_capacity * f.usable,
+          .global_batch = job.global_batch,
+          .mtp_layers = job.model.mtp_layers};
 }
 
 Memory memory(const MemoryConstants& c, const LayerMemory& layers, const StageKinds& stages,

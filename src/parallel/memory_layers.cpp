@@ -4,6 +4,7 @@
 #include <span>
 #include <utility>
 
+#include "meshwright/parallel/job_recipe.hpp"
 #include "meshwright/parallel/memory.hpp"
 #include "meshwright/workload/operators.hpp"
 
@@ -41,10 +42,10 @@ BlockMemory block_memory(std::span<const Operator> operators, const Job& job, co
   const Framework& stack = job.framework;
   const RankTokens tokens = rank_tokens(job, layout);
   BlockMemory block = weights_of(operators);
+  const bool fused = attention_kernel(job).fused;
   double all = 0, core = 0;
   for (const Operator& op : operators) {
-    const bool unfused =
-        op.kind == OperatorKind::attention && !stack.kernels.fused_attention && op.unfused_saved_bytes > 0;
+    const bool unfused = op.kind == OperatorKind::attention && !fused && op.unfused_saved_bytes > 0;
     all += unfused ? op.unfused_saved_bytes : op.saved_bytes;
     if (unfused) core += op.unfused_saved_bytes - op.saved_bytes;
   }
@@ -94,7 +95,11 @@ BlockMemory head_memory(const Job& job, const Layout& layout) {
 }
 
 Bytes logits_of(const Job& job, const Layout& layout) {
-  return Bytes::base(job.framework.memory.logits_bytes * rank_tokens(job, layout).all * rank_vocabulary(job, layout));
+  const RecipeLoss& loss = job.recipe.loss;
+  const double tokens = rank_tokens(job, layout).all;
+  const double live = loss.chunk_tokens > 0 ? std::min<double>(loss.chunk_tokens, tokens) : tokens;
+  const double vocabulary = rank_vocabulary(job, layout) * (loss.vocabulary_parallel ? 1 : layout.tp);
+  return Bytes::base(loss.copies * bytes_of(loss.width, job.precision.rest) * live * vocabulary);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "parallel/operator_kernels.hpp"
 
 #include "meshwright/cost/kernel.hpp"
+#include "meshwright/parallel/job_recipe.hpp"
 
 namespace meshwright::parallel {
 namespace {
@@ -35,6 +36,7 @@ Kernels gemm_kernels(const Operator& op, const Job& job) {
 }
 
 Kernels attention_kernels(const Operator& op, const Job& job) {
+  const AttentionKernel& kernel = attention_kernel(job);
   // Context parallelism gives every rank an early and a late piece of each sequence: the mean of the causal triangle.
   const AttentionShape shape{.batch = op.batch * op.seq_q / op.seq_kv,
                              .heads = op.heads,
@@ -44,8 +46,9 @@ Kernels attention_kernels(const Operator& op, const Job& job) {
                              .head_dim = op.head_dim,
                              .v_head_dim = op.v_head_dim,
                              .window = op.window,
-                             .fused = job.framework.kernels.fused_attention};
-  const double efficiency = job.framework.kernels.fused_attention ? job.framework.kernels.attention_efficiency : 1;
+                             .fused = kernel.fused,
+                             .flash = kernel.flash};
+  const double efficiency = kernel.fused ? job.framework.kernels.attention_efficiency : 1;
   return {attention_forward_time(shape, job.cluster.accelerator, job.precision.rest) / efficiency,
           attention_backward_time(shape, job.cluster.accelerator, job.precision.rest) / efficiency,
           {}};

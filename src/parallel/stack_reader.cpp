@@ -2,65 +2,31 @@
 
 #include <algorithm>
 
-#include "meshwright/core/units.hpp"
+#include "meshwright/workload/precision.hpp"
+#include "parallel/part_reader.hpp"
 
 namespace meshwright::parallel {
-namespace {
 
-void read_value(const Reader& value, double& field) { field = value.number(); }
-void read_value(const Reader& value, int& field) { field = value.integer(); }
-void read_value(const Reader& value, bool& field) { field = value.boolean(); }
-template <Dimension D>
-void read_value(const Reader& value, Quantity<D>& field) {
-  field = value.quantity<D>();
-}
-template <const auto& Names>
-void read_value(const Reader& value, NameSet<Names>& field) {
-  static const std::vector<std::string> valid(Names.begin(), Names.end());
-  field.bits = 0;
-  for (const Reader& item : value.items()) field.bits |= 1U << item.one_of(valid);
-}
 template <class Row>
-void read_rows(const Reader& value, std::span<const Row> table, std::span<const std::string_view> names,
-               RowSet<Row>& field) {
-  const std::vector<std::string> valid(names.begin(), names.end());
+static void read_rows(const Reader& value, std::span<const Row> table, const std::vector<std::string>& names,
+                      RowSet<Row>& field) {
   field.rows.clear();
-  for (const Reader& item : value.items()) field.rows.push_back(table[item.one_of(valid)]);
+  for (const Reader& item : value.items()) field.rows.push_back(table[item.one_of(names)]);
 }
-void read_value(const Reader& value, ScheduleSet& field) {
+static void read_field(const Reader& value, ScheduleSet& field) {
   read_rows(value, pipeline_schedules(), schedule_names(), field);
 }
-void read_value(const Reader& value, ContextKindSet& field) {
+static void read_field(const Reader& value, ContextKindSet& field) {
   read_rows(value, context_kinds(), context_kind_names(), field);
 }
-void read_value(const Reader& value, RankOrder& field) { field = read_order(value.string(), value.where()); }
+static void read_field(const Reader& value, RankOrder& field) { field = read_order(value.string(), value.where()); }
 
-template <class Part>
-void read_part(const Reader& object, Part& part) {
-  std::vector<std::string_view> known;
-  describe(part, [&](std::string_view key, auto&) { known.push_back(key); });
-  object.allow_only(known);
-  describe(part, [&](std::string_view key, auto& field) {
-    if (const auto value = object.find(key)) read_value(*value, field);
-  });
-}
-
-void read_parts(const Reader& object, Framework& stack) {
-  describe(stack, [&](std::string_view key, auto& part) {
-    if (const auto value = object.find(key)) read_part(*value, part);
-  });
-}
-
-/// Refuses members that are neither `own` nor a part.
-void allow_parts_and(const Reader& object, std::initializer_list<std::string_view> own) {
-  std::vector<std::string_view> known(own);
-  const Framework any;
-  describe(any, [&](std::string_view key, const auto&) { known.push_back(key); });
-  object.allow_only(known);
-}
+namespace {
 
 void read_identity(const Reader& file, Framework& stack) {
-  allow_parts_and(file, {"description", "sources", "name", "aliases", "title", "flags", "notes", "releases"});
+  allow_fields_and(
+      file, stack,
+      {"description", "sources", "name", "aliases", "title", "flags", "notes", "by_precision", "releases"});
   stack.name = file.at("name").string();
   stack.title = stack.title.empty() ? file.at("title").string() : file.string_or("title", stack.title);
   stack.notes = file.string_or("notes", stack.notes);
@@ -79,7 +45,7 @@ void add_releases(std::vector<Dated>& all, const Reader& file) {
   const auto list = file.find("releases");
   if (!list) return;
   for (const Reader& entry : list->items()) {
-    allow_parts_and(entry, {"version", "date", "aliases", "sources", "notes"});
+    allow_fields_and(entry, Framework{}, {"version", "date", "aliases", "sources", "notes", "by_precision"});
     const std::string version = entry.at("version").string();
     auto same = std::ranges::find_if(all, [&](const Dated& d) { return d.release.version == version; });
     if (same == all.end()) {
@@ -92,30 +58,46 @@ void add_releases(std::vector<Dated>& all, const Reader& file) {
   }
 }
 
-}  // namespace
-
-std::vector<std::string> strings(const Reader& reader, std::string_view key) {
-  std::vector<std::string> values;
-  const auto member = reader.find(key);
-  if (!member) return values;
-  for (const Reader& item : member->items()) values.push_back(item.string());
-  return values;
+/// Parts that a file or a release states; what it says of single precisions is put off until all is read.
+void read_parts(const Reader& object, Framework& stack, std::vector<Reader>& by_precision) {
+  read_fields(object, stack);
+  if (const auto member = object.find("by_precision")) by_precision.push_back(*member);
 }
+
+/// Recipes of single precisions: the stack's own with what `stated` says of each, in order.
+void read_by_precision(const std::vector<Reader>& stated, Framework& stack) {
+  for (const Reader& object : stated) {
+    for (const std::string& key : object.keys()) {
+      const std::string name(precision(key, object.where()).name);
+      auto same = std::ranges::find(stack.by_precision, name, &PrecisionRecipe::precision);
+      if (same == stack.by_precision.end()) {
+        same = stack.by_precision.insert(same, PrecisionRecipe{name, stack.recipe});
+      }
+      read_field(object.at(key), same->recipe);
+    }
+  }
+}
+
+}  // namespace
 
 Framework read_stack(std::span<const Reader> files, std::string_view version, std::string_view date,
                      ReleaseChoice* choice) {
   Framework stack;
   std::vector<Dated> dated;
+  std::vector<Reader> by_precision;
   for (const Reader& file : files) {
     read_identity(file, stack);
-    read_parts(file, stack);
+    read_parts(file, stack, by_precision);
     add_releases(dated, file);
   }
   for (const Dated& d : dated) stack.releases.push_back(d.release);
   const ReleaseChoice chosen = release_choice(stack.releases, version, date);
   for (int i = 0; i <= chosen.index; ++i) {
-    for (const Reader& change : dated[static_cast<std::size_t>(i)].changes) read_parts(change, stack);
+    for (const Reader& change : dated[static_cast<std::size_t>(i)].changes) {
+      read_parts(change, stack, by_precision);
+    }
   }
+  read_by_precision(by_precision, stack);
   if (chosen.index >= 0) stack.version = stack.releases[static_cast<std::size_t>(chosen.index)].version;
   if (choice != nullptr) *choice = chosen;
   return stack;

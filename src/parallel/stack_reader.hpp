@@ -9,9 +9,6 @@
 
 namespace meshwright::parallel {
 
-/// The strings of the list `key`; none where it is missing.
-std::vector<std::string> strings(const Reader& reader, std::string_view key);
-
 /// A profile from its own file and then overlays of it, at the release that `version` and `date` pick (framework()).
 Framework read_stack(std::span<const Reader> files, std::string_view version, std::string_view date,
                      ReleaseChoice* choice);

@@ -131,7 +131,7 @@ Seconds update(const Slot& slot, const StepConstants& c, const Entries& e, const
   const double dense = slot.parameters / (l.zero_stage > 0 ? e.shards->size : 1);
   const int expert_shards = l.zero_stage > 0 ? e.expert_data->size : 1;
   const double held = dense + slot.expert_parameters / expert_shards;
-  return held * (l.offload_optimizer ? c.offload_per_parameter : c.optimizer_per_parameter);
+  return held * c.optimizer_per_parameter;
 }
 
 }  // namespace

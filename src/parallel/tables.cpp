@@ -45,19 +45,23 @@ Seconds offloaded_update(const Job& job) {
   return Seconds::base(2 * bytes_per_element(job.precision.rest) / pcie + cpu_adam * sharing);
 }
 
-StepConstants constants_of(const Job& job) {
-  const Framework& f = job.framework;
-  // Nothing goes over the wire in fewer bytes than compute has, or a step in fp32 would be one in bf16.
-  const double least = bytes_per_element(job.precision.rest);
+Seconds update_per_parameter(const Job& job) {
+  if (job.recipe.offload.optimizer) return offloaded_update(job);
   const BytesPerSecond hbm =
       job.cluster.accelerator.memory_bandwidth * job.cluster.accelerator.efficiency.memory.fraction;
+  return Bytes::base(state_bytes(job.recipe.states, job.precision.rest).traffic) / hbm;
+}
+
+StepConstants constants_of(const Job& job) {
+  const Framework& f = job.framework;
+  const Recipe& r = job.recipe;
+  const DType compute = job.precision.rest;
   return {.global_batch = job.global_batch,
           .mtp_layers = job.model.mtp_layers,
           .tied_embeddings = job.model.tied_embeddings,
-          .optimizer_per_parameter = Bytes::base(f.kernels.optimizer_traffic) / hbm,
-          .offload_per_parameter = offloaded_update(job),
-          .reduce_bytes = std::max(f.memory.reduce_bytes, least),
-          .parameter_bytes = std::max(f.memory.gathered_parameter_bytes, least),
+          .optimizer_per_parameter = update_per_parameter(job),
+          .reduce_bytes = bytes_of(r.states.reduce, compute),
+          .parameter_bytes = bytes_of(r.precision.gather, compute),
           .bucket_parameters = f.overlap.bucket_parameters,
           .overlap_slowdown = f.overlap.slowdown,
           .fsdp_overlap_penalty = f.overlap.fsdp_penalty,

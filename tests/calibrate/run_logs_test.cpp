@@ -222,12 +222,15 @@ TEST(RunLogs, TakesTheTrainersSummaryWhereNoBarWasPrinted) {
 
 TEST(RunLogs, AJobFileFillsInAndWins) {
   const Scratch job("job.json");
-  job.write(R"({"seq_len": 4096, "layout": {"recompute": "full"}})");
+  job.write(R"({"seq_len": 4096, "layout": {"recompute": "full"}, "recipe": {"offload": {"optimizer": true}}})");
   const auto runs =
       read_own_runs(sample("megatron-core"), builtin_catalog(), {.cluster = "dgx-h100", .job = job.path.string()});
   EXPECT_EQ(runs[0].job.seq_len, 4096);
   EXPECT_EQ(runs[0].layout.recompute, Recompute::full);
   EXPECT_EQ(runs[0].layout.tp, 4);
+  EXPECT_TRUE(runs[0].job.recipe.offload.optimizer) << "over the log's optimizer_cpu_offload False";
+  const auto alone = read_own_runs(sample("megatron-core"), builtin_catalog(), {.cluster = "dgx-h100"});
+  EXPECT_FALSE(alone[0].job.recipe.offload.optimizer);
 }
 
 TEST(RunLogs, RefusesWhatIsNoTrainingLog) {

@@ -16,8 +16,9 @@ TEST(Framework, EveryProfileIsPlausible) {
   for (const Framework& f : frameworks()) {
     EXPECT_FALSE(f.title.empty()) << f.name;
     EXPECT_FALSE(f.flags.empty() && f.name != "generic") << f.name;
-    EXPECT_GE(f.memory.parameter_bytes + f.memory.gradient_bytes + f.memory.optimizer_bytes, 12) << f.name;
-    EXPECT_LE(f.memory.parameter_bytes + f.memory.gradient_bytes + f.memory.optimizer_bytes, 20) << f.name;
+    const StateBytes states = state_bytes(f.recipe.states, DType::bf16);
+    EXPECT_GE(states.weights + states.gradients + states.optimizer, 12) << f.name;
+    EXPECT_LE(states.weights + states.gradients + states.optimizer, 20) << f.name;
     EXPECT_GE(f.memory.fragmentation, 1) << f.name;
     EXPECT_GT(f.memory.usable, 0.8) << f.name;
     EXPECT_LE(f.memory.usable, 1) << f.name;
@@ -78,8 +79,8 @@ TEST(Framework, UnknownKeysAndPartsAreRefusedWithTheNearest) {
     }
   };
   EXPECT_THAT(refusal(R"({"name": "x", "title": "X", "memroy": {}})"), HasSubstr("'memory'"));
-  EXPECT_THAT(refusal(R"({"name": "x", "title": "X", "memory": {"gradient_byte": 4}})"),
-              AllOf(HasSubstr("x.json:/memory"), HasSubstr("'gradient_bytes'")));
+  EXPECT_THAT(refusal(R"({"name": "x", "title": "X", "memory": {"fragmentations": 4}})"),
+              AllOf(HasSubstr("x.json:/memory"), HasSubstr("'fragmentation'")));
   EXPECT_THAT(refusal(R"({"name": "x", "title": "X", "rules": {"axes": ["pq"]}})"), HasSubstr("/rules/axes/0"));
   EXPECT_THAT(
       refusal(
@@ -88,9 +89,9 @@ TEST(Framework, UnknownKeysAndPartsAreRefusedWithTheNearest) {
 }
 
 constexpr const char* toy = R"({"name": "toy", "title": "Toy", "aliases": ["toyota"],
-  "memory": {"gradient_bytes": 8}, "launch": {"kernel": "9 us"},
+  "memory": {"usable": 0.5}, "launch": {"kernel": "9 us"},
   "releases": [{"version": "1.0", "date": "2024-01", "aliases": ["core 0.4"], "launch": {"kernel": "7 us"}},
-               {"version": "2.0", "date": "2025-06", "memory": {"gradient_bytes": 2}}]})";
+               {"version": "2.0", "date": "2025-06", "memory": {"usable": 0.7}, "recipe": {"loss": {"copies": 2}}}]})";
 
 /// The built-in catalogue with an overlay that says something of stacks.
 Catalog with(std::initializer_list<const char*> entries) {
@@ -103,12 +104,12 @@ TEST(Framework, AnOverlayAddsAStackWithReleases) {
   const Catalog catalog = with({toy});
   const Framework newest = framework("Toyota", "t", catalog);
   EXPECT_EQ(newest.version, "2.0");
-  EXPECT_EQ(newest.memory.gradient_bytes, 2);
+  EXPECT_EQ(newest.memory.usable, 0.7);
   EXPECT_DOUBLE_EQ(newest.launch.kernel.value(), 7e-6) << "inherited from the release before";
   ReleaseChoice choice;
   const Framework old = framework("toy", "t", catalog, "toy core v0.4.1", "", &choice);
   EXPECT_EQ(old.version, "1.0");
-  EXPECT_EQ(old.memory.gradient_bytes, 8);
+  EXPECT_EQ(old.memory.usable, 0.5);
   EXPECT_EQ(choice.found, ReleaseFound::named);
   EXPECT_EQ(newest.releases.size(), 2U);
 }
@@ -120,7 +121,7 @@ TEST(Framework, AnOverlayAddsAReleaseAndChangesOne) {
   const Framework between = framework("toy", "t", catalog, "1.5");
   EXPECT_DOUBLE_EQ(between.host.step.value(), 1e-3);
   EXPECT_DOUBLE_EQ(between.launch.kernel.value(), 3e-6) << "the changed release before it";
-  EXPECT_EQ(between.memory.gradient_bytes, 8) << "the next release does not reach back";
+  EXPECT_EQ(between.memory.usable, 0.5) << "the next release does not reach back";
   EXPECT_EQ(framework("toy", "t", catalog, "2.0").kernels.gemm_efficiency, 0.5);
   EXPECT_EQ(framework("toy", "t", catalog, "", "2024-10-05").version, "1.5");
 }

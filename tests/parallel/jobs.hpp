@@ -2,7 +2,7 @@
 // Small jobs for the tests of parallel/.
 #include <string>
 
-#include "meshwright/parallel/job.hpp"
+#include "meshwright/parallel/job_recipe.hpp"
 
 namespace meshwright::parallel {
 
@@ -38,6 +38,7 @@ inline Job test_job(Transformer model, int accelerators, int seq_len, int global
   job.precision = precision("bf16", "test");
   job.framework = framework(stack, "test");
   job.cluster.accelerator.memory_capacity = Bytes::base(80 * 1073741824.0);
+  complete_recipe(job);
   return job;
 }
 

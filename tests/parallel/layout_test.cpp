@@ -23,7 +23,7 @@ TEST(Layout, ReadsEveryFieldByItsName) {
       R"({"tp": 8, "cp": 2, "pp": 16, "vp": 4, "dp": 64, "ep": 8, "etp": 2, "micro_batch": 2, "zero_stage": 3,
           "hsdp_shard": 32, "sequence_parallel": false, "recompute": "selective", "schedule": "zb-h1",
           "stage_split": "embedding", "overlap_grad_reduce": false, "overlap_param_gather": false,
-          "tp_comm_overlap": true, "ep_comm_overlap": true, "overlap_p2p": false, "offload_optimizer": true, "cp_kind": "ulysses", "stages": [3, 4, 5],
+          "tp_comm_overlap": true, "ep_comm_overlap": true, "overlap_p2p": false, "cp_kind": "ulysses", "stages": [3, 4, 5],
           "order": "tp-cp-ep-pp-dp"})");
   EXPECT_EQ(l, (Layout{.tp = 8,
                        .cp = 2,
@@ -44,7 +44,6 @@ TEST(Layout, ReadsEveryFieldByItsName) {
                        .tp_comm_overlap = true,
                        .ep_comm_overlap = true,
                        .overlap_p2p = false,
-                       .offload_optimizer = true,
                        .cp_kind = ContextKind::ulysses,
                        .stages = {3, 4, 5},
                        .order = RankOrder{{Axis::tp, Axis::cp, Axis::ep, Axis::pp, Axis::dp}}}));

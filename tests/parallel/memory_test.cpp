@@ -15,7 +15,7 @@ double states(const Memory& m) { return (m.weights + m.gradients + m.optimizer).
 /// fp16 weights and gradients, fp32 master, momentum and variance: the 16 bytes of the ZeRO paper.
 Job zero_job(int accelerators) {
   Job job = test_job(gpt(36, 4096, 32, 50304), accelerators, 1024, 64, "deepspeed");
-  job.framework.memory.gradient_bytes = 2;
+  job.recipe.states.accumulation = StateFormat::none;
   return job;
 }
 
@@ -66,7 +66,7 @@ TEST(Published, FarTooBig) {
 // ISEEKYAN/Megatron-LM pull request 132: an fp32 copy of 8 192 x 151 936 logits is 4.637 GiB.
 TEST(Published, LogitsInFp32) {
   Job job = test_job(llama(1, 2048, 8192, 16, 16, 151936), 1, 8192, 1);
-  job.framework.rules.vocab_multiple = 1, job.framework.memory.logits_bytes = 4;
+  job.framework.rules.vocab_multiple = 1, job.recipe.loss = {};
   EXPECT_NEAR(memory(job, {}).logits.value() / gib, 4.637, 0.001);
 }
 
@@ -90,6 +90,12 @@ struct Report {
 Job fp16_job(Transformer model, int accelerators, int seq_len, int batch, const std::string& stack) {
   Job job = test_job(std::move(model), accelerators, seq_len, batch, stack);
   job.precision = precision("fp16", "test");
+  complete_recipe(job);
+  return job;
+}
+
+Job offloaded(Job job) {
+  job.recipe.offload.optimizer = true;
   return job;
 }
 
@@ -135,8 +141,8 @@ std::vector<Report> reports() {
        24,
        false},
       {"https://github.com/hiyouga/LlamaFactory/issues/5977",
-       fp16_job(llama_8b(), 8, 1024, 8, "llama-factory"),
-       {.dp = 8, .zero_stage = 3, .recompute = full, .offload_optimizer = true},
+       offloaded(fp16_job(llama_8b(), 8, 1024, 8, "llama-factory")),
+       {.dp = 8, .zero_stage = 3, .recompute = full},
        24,
        true},
       {"https://github.com/hiyouga/LlamaFactory/issues/5590",
@@ -214,8 +220,7 @@ TEST(Memory, FitHasThreeAnswers) {
 }
 
 TEST(Memory, OffloadedOptimizerLeavesTheDevice) {
-  const Job job = test_job(llama_8b(), 8, 4096, 64);
-  EXPECT_EQ(memory(job, {.dp = 8, .offload_optimizer = true}).optimizer, Bytes{});
+  EXPECT_EQ(memory(offloaded(test_job(llama_8b(), 8, 4096, 64)), {.dp = 8}).optimizer, Bytes{});
 }
 
 TEST(Memory, DualPipeHoldsParametersTwice) {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "meshwright/core/reader.hpp"
-#include "meshwright/parallel/job.hpp"
+#include "meshwright/parallel/job_recipe.hpp"
 
 namespace meshwright::parallel {
 
@@ -83,6 +83,7 @@ inline MemoryRecord memory_record(const Reader& r) {
   record.job.global_batch = r.at("layout").integer_or("global_batch", record.layout.dp * record.layout.micro_batch);
   record.job.precision = precision(r.at("layout").string_or("precision", "bf16"), "record");
   record.job.framework = framework(r.at("layout").string_or("framework", "megatron-core"), "record");
+  complete_recipe(record.job);
   record.peak_gib = r.at("measured").number_or("peak_mem_gib", 0);
   return record;
 }

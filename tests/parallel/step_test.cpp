@@ -102,7 +102,9 @@ TEST(Step, ChoicesCostWhatTheyShould) {
   EXPECT_GE(time([](Layout& l) { l.overlap_grad_reduce = false; }), plain);
   EXPECT_GE(time([](Layout& l) { l.overlap_param_gather = false; }), plain);
   EXPECT_LT(time([](Layout& l) { l.tp_comm_overlap = true; }), plain);
-  EXPECT_GT(time([](Layout& l) { l.offload_optimizer = true; }), plain);
+  Job offloaded = job;
+  offloaded.recipe.offload.optimizer = true;
+  EXPECT_GT(total(step_of(offloaded, base).time).value(), plain);
   const auto bubble = [&](int vp) {
     Layout l = base;
     l.vp = vp;
@@ -135,9 +137,9 @@ TEST(Step, EagerHostIsAFloor) {
 TEST(Step, ExpertExchangeByNodeIsCheaperAcrossNodes) {
   Job job = job_on("dgx-h100", 64, mixture(16, 64, 8), 4096, 512);
   const Layout l{.dp = 64, .ep = 64, .etp = 1};
-  job.framework.overlap.dispatch_by_node = false;
+  job.recipe.kernels.dispatcher = Dispatcher::all_to_all;
   const Seconds by_rank = step_of(job, l).time.expert_parallel;
-  job.framework.overlap.dispatch_by_node = true;
+  job.recipe.kernels.dispatcher = Dispatcher::deepep;
   const Seconds by_node = step_of(job, l).time.expert_parallel;
   EXPECT_GT(by_rank.value(), 0);
   EXPECT_LT(by_node, by_rank);
@@ -193,7 +195,7 @@ TEST(Step, ExpertTensorRanksExchange) {
 TEST(Step, DispatchInTheFormatOfTheExperts) {
   Job job = job_on("dgx-h100", 64, mixture(16, 64, 8), 4096, 512);
   job.precision = precision("fp8-block", "test");
-  job.framework.overlap.dispatch_by_node = false;
+  job.recipe.kernels.dispatcher = Dispatcher::all_to_all;
   const Layout l{.dp = 64, .ep = 64, .etp = 1};
   const Seconds whole = step_of(job, l).time.expert_parallel;
   job.framework.overlap.dispatch_low_precision = true;

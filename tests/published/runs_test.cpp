@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "meshwright/hardware/catalog.hpp"
+#include "meshwright/parallel/job_recipe.hpp"
 #include "meshwright/parallel/prediction.hpp"
 #include "meshwright/workload/presets.hpp"
 
@@ -18,6 +19,7 @@ Job job_of(const char* model, const char* node, int accelerators, int seq_len, i
   job.global_batch = global_batch;
   job.precision = precision(recipe, "test");
   job.framework = framework(stack, "test");
+  complete_recipe(job);
   return job;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 // Jobs that the search tests share.
-#include "meshwright/parallel/job.hpp"
+#include "meshwright/parallel/job_recipe.hpp"
 
 namespace meshwright::search {
 
@@ -14,6 +14,7 @@ inline Job test_job(const char* model, const char* node, int nodes, int seq_len,
   job.global_batch = global_batch;
   job.precision = precision("bf16", "test");
   job.framework = framework(stack, "test");
+  complete_recipe(job);
   return job;
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "command.hpp"
+#include "meshwright/parallel/job_recipe.hpp"
 
 namespace meshwright::cli {
 namespace {
@@ -56,6 +57,7 @@ Job make_job(const JobOptions& o, const Catalog& catalog) {
     job.assumptions.push_back("--moe-imbalance 1 (default): every expert gets the same number of tokens");
   }
   check_precision(job, "--precision");
+  complete_recipe(job);
   return job;
 }
 

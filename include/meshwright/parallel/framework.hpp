@@ -7,10 +7,17 @@
 
 #include "meshwright/core/reader.hpp"
 #include "meshwright/hardware/catalog.hpp"
+#include "meshwright/parallel/recipe.hpp"
 #include "meshwright/parallel/release.hpp"
 #include "meshwright/parallel/stack_parts.hpp"
 
 namespace meshwright::parallel {
+
+/// The recipe of jobs in one precision ("fp16") where it is not the stack's usual one.
+struct PrecisionRecipe {
+  std::string precision;
+  Recipe recipe;
+};
 
 /// Facts and fitted parameters of one stack at one release, each with its source in the data file.
 struct Framework {
@@ -29,12 +36,13 @@ struct Framework {
   StackHost host;
   StackLaunch launch;
   StackKernels kernels;
+  Recipe recipe;                              ///< of a job that does not say; complete_recipe() picks by precision
+  std::vector<PrecisionRecipe> by_precision;  ///< where a precision changes it
 };
 
 /// visit(key, part) for each part.
-template <class Stack, class V>
-requires std::same_as<std::remove_const_t<Stack>, Framework>
-constexpr void describe(Stack& stack, V&& visit) {
+template <class V>
+constexpr void describe(PartOf<Framework> auto& stack, V&& visit) {
   visit("rules", stack.rules);
   visit("defaults", stack.defaults);
   visit("memory", stack.memory);
@@ -42,6 +50,7 @@ constexpr void describe(Stack& stack, V&& visit) {
   visit("host", stack.host);
   visit("launch", stack.launch);
   visit("kernels", stack.kernels);
+  visit("recipe", stack.recipe);
 }
 
 /// True where the stack can run the schedule.

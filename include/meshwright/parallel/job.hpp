@@ -20,11 +20,13 @@ struct Job {
   int global_batch = 0;  ///< sequences a step
   Precision precision;
   Framework framework;
+  Recipe recipe;                         ///< complete_recipe()
   double moe_imbalance = 1;              ///< busiest expert rank over the mean
   std::vector<std::string> assumptions;  ///< every default that entered
 };
 
-/// {"model", "cluster", "nodes", "gpus", "seq_len", "global_batch", "precision", "framework", "moe_imbalance"} and, for
+/// {"model", "cluster", "nodes", "gpus", "seq_len", "global_batch", "precision", "framework",
+/// "framework_version", "recipe", "moe_imbalance"} and, for
 /// `predict`, "layout". Unknown keys are refused; what is left out is listed in `assumptions`.
 /// "model" and "cluster" are names, paths or objects; "seq_len" and "global_batch" have no default. Without "gpus" and
 /// "nodes" the layout's degrees say how many accelerators are used, without a layout it is the whole cluster.

@@ -62,7 +62,6 @@ struct Layout {
   bool tp_comm_overlap = false;                                  ///< AG/RS inside the GEMMs (userbuffers)
   bool ep_comm_overlap = false;  ///< dispatch/combine behind the other micro-batch's compute
   bool overlap_p2p = true;       ///< pipeline sends behind compute (interleaving at pp 2 needs it)
-  bool offload_optimizer = false;
   ContextKind cp_kind{};             ///< how context ranks exchange; unset = the stack's default
   std::vector<int> stages{};         ///< layers of each stage, or of each chunk in model order; empty = by stage_split
   std::optional<RankOrder> order{};  ///< unset = the stack's default

@@ -4,23 +4,18 @@
 // which files are read, overlays merged and names checked.
 #include <algorithm>
 #include <array>
-#include <concepts>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <vector>
 
 #include "meshwright/core/quantity.hpp"
+#include "meshwright/parallel/choices.hpp"
 #include "meshwright/parallel/layout.hpp"
 
 namespace meshwright::parallel {
 
-/// A set of names of a fixed list: bit i stands for names[i]. Read from a list of the names.
-template <const auto& Names>
-struct NameSet {
-  std::uint32_t bits = 0;
-  constexpr bool has(std::size_t i) const noexcept { return (bits >> i & 1U) != 0; }
-};
 using AxisSet = NameSet<axis_names>;
 
 /// Rows of a table (pipeline schedules, kinds of context parallelism). Read from a list of their names.
@@ -62,16 +57,6 @@ struct StackDefaults {
 
 /// What it keeps on the device, in bytes of each parameter, token or logit.
 struct StackMemory {
-  double parameter_bytes = 2;            ///< at rest
-  double gradient_bytes = 4;             ///< per parameter, accumulation buffer
-  double optimizer_bytes = 12;           ///< fp32 master + two moments
-  double reduce_bytes = 4;               ///< per parameter on the wire in gradient reduction
-  double fp16_gradient_bytes = 0;        ///< with fp16 in place of bf16; 0 = the same
-  double fp16_optimizer_bytes = 0;       ///< with fp16 in place of bf16; 0 = the same
-  double logits_bytes = 4;               ///< live at the peak per logit (fp32 copy, softmax, gradient)
-  double ddp_bucket_bytes = 0;           ///< per parameter: extra contiguous buffers
-  double gathered_parameter_bytes = 2;   ///< of a parameter while gathered for compute (ZeRO-3, FSDP)
-  double gathered_gradient_bytes = 2;    ///< of its gradient until it is reduced and scattered
   double gathered_layers = 2;            ///< layers gathered at a time: the running and the prefetched one
   double gathered_parameters_least = 0;  ///< parameters a stack keeps live anyway (DeepSpeed's max_live_parameters)
   double saved_extra_hidden = 0;         ///< bytes per token and hidden unit kept beyond the operators' fused inventory
@@ -94,12 +79,11 @@ struct StackMemory {
 
 /// What it hides behind compute.
 struct StackOverlap {
-  bool tp_backward = true;          ///< input gradients' reduction runs beside weight-gradient GEMMs
-  double tp_exposed = 0.2;          ///< share of overlapped TP communication that stays exposed
-  double slowdown = 0.1;            ///< stretch of compute while communication runs beside it
-  double fsdp_penalty = 0;          ///< exposed = max(c, k) + penalty * min(c, k) for gathered layers
-  double bucket_parameters = 40e6;  ///< gradient bucket
-  bool dispatch_by_node = false;  ///< expert dispatch sends a token once to a node and copies there (DeepEP, HybridEP)
+  bool tp_backward = true;              ///< input gradients' reduction runs beside weight-gradient GEMMs
+  double tp_exposed = 0.2;              ///< share of overlapped TP communication that stays exposed
+  double slowdown = 0.1;                ///< stretch of compute while communication runs beside it
+  double fsdp_penalty = 0;              ///< exposed = max(c, k) + penalty * min(c, k) for gathered layers
+  double bucket_parameters = 40e6;      ///< gradient bucket
   bool dispatch_low_precision = false;  ///< expert tokens are quantised to the GEMMs' format before they are sent
 };
 
@@ -122,8 +106,8 @@ struct StackLaunch {
 
 /// How well its kernels run there.
 struct StackKernels {
-  bool fused_attention = true;
-  bool fused_norms = true;               ///< false: unfused_bytes of operators count
+  std::vector<std::string> attention = {"vendor", "flash-2", "unfused"};  ///< kernels that it has, best first
+  bool fused_norms = true;                                                ///< false: unfused_bytes of operators count
   double gemm_efficiency = 1.0;          ///< what the stack's GEMM path reaches of the device's sustained rate
   double gemm_efficiency_hopper = 1.0;   ///< on Hopper besides: releases before its libraries were tuned
   double grouped_gemm_efficiency = 1.0;  ///< what its expert GEMMs reach of one GEMM of the same work
@@ -131,13 +115,11 @@ struct StackKernels {
   double memory_traffic = 1.0;           ///< traffic of its memory-bound kernels over the operators' bytes
   double accumulation_traffic = 0;  ///< HBM bytes per parameter and micro-batch where gradients are added in a pass of
                                     ///< their own; 0 = inside the weight-gradient GEMM
-  double optimizer_traffic = 30;    ///< HBM bytes per parameter held by one rank in the optimizer step
 };
 
-/// visit(key, field) for each field of a part; `Part` is one of the parts, const or not.
-template <class Part, class V>
-requires std::same_as<std::remove_const_t<Part>, StackRules>
-constexpr void describe(Part& p, V&& visit) {
+/// visit(key, field) for each field of a part.
+template <class V>
+constexpr void describe(PartOf<StackRules> auto& p, V&& visit) {
   visit("axes", p.axes);
   visit("schedules", p.schedules);
   visit("cp_kinds", p.cp_kinds);
@@ -155,9 +137,8 @@ constexpr void describe(Part& p, V&& visit) {
   visit("can_overlap_tp", p.can_overlap_tp);
   visit("can_overlap_ep", p.can_overlap_ep);
 }
-template <class Part, class V>
-requires std::same_as<std::remove_const_t<Part>, StackDefaults>
-constexpr void describe(Part& p, V&& visit) {
+template <class V>
+constexpr void describe(PartOf<StackDefaults> auto& p, V&& visit) {
   visit("overlap_grad_reduce", p.overlap_grad_reduce);
   visit("overlap_param_gather", p.overlap_param_gather);
   visit("tp_comm_overlap", p.tp_comm_overlap);
@@ -165,19 +146,8 @@ constexpr void describe(Part& p, V&& visit) {
   visit("splits_with_ends", p.splits_with_ends);
   visit("order", p.order);
 }
-template <class Part, class V>
-requires std::same_as<std::remove_const_t<Part>, StackMemory>
-constexpr void describe(Part& p, V&& visit) {
-  visit("parameter_bytes", p.parameter_bytes);
-  visit("gradient_bytes", p.gradient_bytes);
-  visit("optimizer_bytes", p.optimizer_bytes);
-  visit("reduce_bytes", p.reduce_bytes);
-  visit("fp16_gradient_bytes", p.fp16_gradient_bytes);
-  visit("fp16_optimizer_bytes", p.fp16_optimizer_bytes);
-  visit("logits_bytes", p.logits_bytes);
-  visit("ddp_bucket_bytes", p.ddp_bucket_bytes);
-  visit("gathered_parameter_bytes", p.gathered_parameter_bytes);
-  visit("gathered_gradient_bytes", p.gathered_gradient_bytes);
+template <class V>
+constexpr void describe(PartOf<StackMemory> auto& p, V&& visit) {
   visit("gathered_layers", p.gathered_layers);
   visit("gathered_parameters_least", p.gathered_parameters_least);
   visit("saved_extra_hidden", p.saved_extra_hidden);
@@ -195,36 +165,31 @@ constexpr void describe(Part& p, V&& visit) {
   visit("logs_allocated", p.logs_allocated);
   visit("logs_first_stage", p.logs_first_stage);
 }
-template <class Part, class V>
-requires std::same_as<std::remove_const_t<Part>, StackOverlap>
-constexpr void describe(Part& p, V&& visit) {
+template <class V>
+constexpr void describe(PartOf<StackOverlap> auto& p, V&& visit) {
   visit("tp_backward", p.tp_backward);
   visit("tp_exposed", p.tp_exposed);
   visit("slowdown", p.slowdown);
   visit("fsdp_penalty", p.fsdp_penalty);
   visit("bucket_parameters", p.bucket_parameters);
-  visit("dispatch_by_node", p.dispatch_by_node);
   visit("dispatch_low_precision", p.dispatch_low_precision);
 }
-template <class Part, class V>
-requires std::same_as<std::remove_const_t<Part>, StackHost>
-constexpr void describe(Part& p, V&& visit) {
+template <class V>
+constexpr void describe(PartOf<StackHost> auto& p, V&& visit) {
   visit("per_layer", p.per_layer);
   visit("per_layer_tp", p.per_layer_tp);
   visit("pipeline_send", p.pipeline_send);
   visit("softmax_fallback", p.softmax_fallback);
   visit("step", p.step);
 }
-template <class Part, class V>
-requires std::same_as<std::remove_const_t<Part>, StackLaunch>
-constexpr void describe(Part& p, V&& visit) {
+template <class V>
+constexpr void describe(PartOf<StackLaunch> auto& p, V&& visit) {
   visit("kernel", p.kernel);
   visit("layer_gap", p.layer_gap);
 }
-template <class Part, class V>
-requires std::same_as<std::remove_const_t<Part>, StackKernels>
-constexpr void describe(Part& p, V&& visit) {
-  visit("fused_attention", p.fused_attention);
+template <class V>
+constexpr void describe(PartOf<StackKernels> auto& p, V&& visit) {
+  visit("attention", p.attention);
   visit("fused_norms", p.fused_norms);
   visit("gemm_efficiency", p.gemm_efficiency);
   visit("gemm_efficiency_hopper", p.gemm_efficiency_hopper);
@@ -232,6 +197,5 @@ constexpr void describe(Part& p, V&& visit) {
   visit("attention_efficiency", p.attention_efficiency);
   visit("memory_traffic", p.memory_traffic);
   visit("accumulation_traffic", p.accumulation_traffic);
-  visit("optimizer_traffic", p.optimizer_traffic);
 }
 }  // namespace meshwright::parallel

@@ -81,8 +81,7 @@ struct Entries {
 struct StepConstants {
   int global_batch = 0, mtp_layers = 0;
   bool tied_embeddings = false;
-  Seconds optimizer_per_parameter;  ///< HBM traffic of the update, norm, clip and casts
-  Seconds offload_per_parameter;    ///< the update on the host instead, with its PCIe traffic
+  Seconds optimizer_per_parameter;  ///< of the update: HBM traffic, or the host's with its PCIe traffic
   double reduce_bytes = 4, parameter_bytes = 2, bucket_parameters = 40e6;
   double overlap_slowdown = 0, fsdp_overlap_penalty = 0;
   Seconds layer_overhead, step_overhead, pipeline_send_host;

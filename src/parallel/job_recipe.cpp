@@ -1,0 +1,157 @@
+#include "meshwright/parallel/job_recipe.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "parallel/part_reader.hpp"
+
+namespace meshwright::parallel {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json value_of(double field) { return field; }
+Json value_of(int field) { return field; }
+Json value_of(bool field) { return field; }
+Json value_of(const std::string& field) { return field; }
+template <Choice E>
+Json value_of(E field) {
+  return std::string(choice_names(field)[static_cast<std::size_t>(field)]);
+}
+template <const auto& Names>
+Json value_of(const NameSet<Names>& field) {
+  Json list = Json::array();
+  for (std::size_t i = 0; i < Names.size(); ++i) {
+    if (field.has(i)) list.push_back(std::string(Names[i]));
+  }
+  return list;
+}
+
+/// What is off, and formats that follow the precision, is not worth a line.
+bool is_off(const Json& value) {
+  static const Json off[] = {false, 0, "none", Json::array(), "compute"};
+  return std::ranges::find(off, value) != std::end(off);
+}
+
+/// Whether a field tells anything about this job.
+bool enters(std::string_view part, std::string_view key, const Job& job) {
+  const Recipe& r = job.recipe;
+  if (part == "trainable") return key == "kind" || key == "frozen" || r.trainable.kind == TrainableKind::lora;
+  if (part == "offload") return key != "activation_layers" || r.offload.activations;
+  if (part != "kernels") return true;
+  if (key == "graph_parts") return r.kernels.cuda_graphs == CudaGraphs::partial;
+  const bool of_experts = key == "fused_router" || key == "fused_permute" || key == "expert_gemm" ||
+                          key == "dispatcher" || key == "static_shapes";
+  return job.model.is_moe() || !of_experts;
+}
+
+void list_defaults(Job& job, const std::optional<Reader>& stated) {
+  const std::string owner = job.framework.name + (job.framework.version.empty() ? "" : " " + job.framework.version);
+  describe(job.recipe, [&](std::string_view part, const auto& fields) {
+    const auto said = stated ? stated->find(part) : std::nullopt;
+    Json defaults = Json::object();
+    describe(fields, [&](std::string_view key, const auto& field) {
+      if ((said && said->has(key)) || !enters(part, key, job)) return;
+      if (Json value = value_of(field); !is_off(value)) defaults[std::string(key)] = std::move(value);
+    });
+    if (!defaults.empty()) {
+      job.assumptions.push_back(fmt::format("recipe {}: {} ({})", part, defaults.dump(), owner));
+    }
+  });
+}
+
+bool has_kernel(const Accelerator& device, const AttentionKernel& kernel) {
+  if (!kernel.fused || device.compute_capability == 0) return true;
+  return device.compute_capability >= kernel.least_capability && device.compute_capability <= kernel.most_capability;
+}
+
+/// The stack's kernels that the device has, best first.
+std::vector<std::string> kernels_of(const Job& job) {
+  std::vector<std::string> names;
+  for (const std::string& name : job.framework.kernels.attention) {
+    const AttentionKernel& kernel = attention_kernel(name, "framework " + job.framework.name + "/kernels/attention");
+    if (has_kernel(job.cluster.accelerator, kernel)) names.push_back(kernel.name);
+  }
+  return names;
+}
+
+void settle_attention(Job& job, const std::string& where) {
+  std::string& name = job.recipe.kernels.attention;
+  const std::vector<std::string> valid = kernels_of(job);
+  if (name == "auto") {
+    name = valid.empty() ? "unfused" : valid.front();
+    return;
+  }
+  const AttentionKernel& kernel = attention_kernel(name, where);
+  const std::string& device = job.cluster.accelerator.name;
+  if (!has_kernel(job.cluster.accelerator, kernel)) {
+    throw Error(where, fmt::format("found {}, {} has no such attention kernel; expected one of {}", kernel.name, device,
+                                   fmt::join(valid, ", ")));
+  }
+  name = kernel.name;
+}
+
+std::string place(const std::optional<Reader>& stated, std::string_view part, std::string_view key) {
+  const auto object = stated ? stated->find(part) : std::nullopt;
+  const auto member = object ? object->find(key) : std::nullopt;
+  return member ? member->where() : fmt::format("recipe/{}/{}", part, key);
+}
+
+void check_formats(const Job& job, const std::optional<Reader>& stated) {
+  const Recipe& r = job.recipe;
+  const auto refuse = [&](std::string_view part, std::string_view key, const std::string& what) {
+    throw Error(place(stated, part, key), what);
+  };
+  const bool low = job.precision.gemm != job.precision.rest;
+  if (r.precision.low_precision_weights && !low) {
+    refuse("precision", "low_precision_weights",
+           fmt::format("found true, {} has no GEMM format of its own to hold weights in", job.precision.name));
+  }
+  if (r.precision.attention == StateFormat::fp8 && job.cluster.accelerator.memory_capacity.value() > 0 &&
+      !job.cluster.accelerator.name.empty() && job.cluster.accelerator.peak(DType::fp8).value() <= 0) {
+    refuse("precision", "attention",
+           fmt::format("found fp8, {} has no such matrix units; expected compute", job.cluster.accelerator.name));
+  }
+  if (r.states.weights == StateFormat::none) refuse("states", "weights", "found none, expected a format");
+  if (r.states.gradients == StateFormat::none) refuse("states", "gradients", "found none, expected a format");
+  if (r.trainable.base == StateFormat::none) refuse("trainable", "base", "found none, expected a format");
+  if (r.trainable.kind == TrainableKind::lora && r.trainable.rank < 1) {
+    refuse("trainable", "rank", fmt::format("found {}, expected at least 1", r.trainable.rank));
+  }
+  if (r.trainable.kind == TrainableKind::lora && r.trainable.targets.bits == 0) {
+    refuse("trainable", "targets", "found no part, adapters must sit on at least one");
+  }
+}
+
+}  // namespace
+
+const Recipe& usual_recipe(const Framework& framework, const Precision& precision) noexcept {
+  for (const PrecisionRecipe& own : framework.by_precision) {
+    if (own.precision == precision.name) return own.recipe;
+  }
+  return framework.recipe;
+}
+
+void complete_recipe(Job& job, const std::optional<Reader>& stated) {
+  job.recipe = usual_recipe(job.framework, job.precision);
+  if (stated) read_field(*stated, job.recipe);
+  settle_attention(job, place(stated, "kernels", "attention"));
+  job.recipe.states.optimizer = optimizer(job.recipe.states.optimizer, place(stated, "states", "optimizer")).name;
+  check_formats(job, stated);
+  RecipeStates& s = job.recipe.states;
+  const DType compute = job.precision.rest;
+  if (s.master == s.weights ||
+      (s.weights == StateFormat::compute && s.master == StateFormat::fp32 && bytes_per_element(compute) == 4)) {
+    s.master = StateFormat::none;
+  }
+  list_defaults(job, stated);
+}
+
+const AttentionKernel& attention_kernel(const Job& job) {
+  return attention_kernel(job.recipe.kernels.attention, "recipe/kernels/attention");
+}
+
+}  // namespace meshwright::parallel

@@ -1,0 +1,74 @@
+#pragma once
+// Reading of structs that list their fields (`describe`): what an object states replaces what is there, anything else
+// is refused with the nearest key.
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "meshwright/core/reader.hpp"
+#include "meshwright/parallel/choices.hpp"
+
+namespace meshwright::parallel {
+
+/// The strings of the list `key`; none where it is missing.
+inline std::vector<std::string> strings(const Reader& reader, std::string_view key) {
+  std::vector<std::string> values;
+  const auto member = reader.find(key);
+  if (!member) return values;
+  for (const Reader& item : member->items()) values.push_back(item.string());
+  return values;
+}
+
+inline void read_field(const Reader& value, double& field) { field = value.number(); }
+inline void read_field(const Reader& value, int& field) { field = value.integer(); }
+inline void read_field(const Reader& value, bool& field) { field = value.boolean(); }
+inline void read_field(const Reader& value, std::string& field) { field = value.string(); }
+inline void read_field(const Reader& value, std::vector<std::string>& field) {
+  field.clear();
+  for (const Reader& item : value.items()) field.push_back(item.string());
+}
+template <Dimension D>
+void read_field(const Reader& value, Quantity<D>& field) {
+  field = value.quantity<D>();
+}
+template <const auto& Names>
+void read_field(const Reader& value, NameSet<Names>& field) {
+  static const std::vector<std::string> valid(Names.begin(), Names.end());
+  field.bits = 0;
+  for (const Reader& item : value.items()) field.bits |= 1U << item.one_of(valid);
+}
+template <Choice E>
+void read_field(const Reader& value, E& field) {
+  static const std::vector<std::string> valid(choice_names(E{}).begin(), choice_names(E{}).end());
+  field = static_cast<E>(value.one_of(valid));
+}
+
+/// Refuses members of `object` that are neither fields of `part` nor `own`.
+template <class Part>
+void allow_fields_and(const Reader& object, const Part& part, std::initializer_list<std::string_view> own = {}) {
+  std::vector<std::string_view> known(own);
+  describe(part, [&](std::string_view key, const auto&) { known.push_back(key); });
+  object.allow_only(known);
+}
+
+template <class T>
+concept Described = requires(T& t) {
+  describe(t, [](std::string_view, auto&) {});
+};
+
+template <class Part>
+void read_fields(const Reader& object, Part& part);
+template <Described Part>
+void read_field(const Reader& value, Part& part) {
+  allow_fields_and(value, part);
+  read_fields(value, part);
+}
+/// The fields of `part` that `object` states; other members are not looked at.
+template <class Part>
+void read_fields(const Reader& object, Part& part) {
+  describe(part, [&](std::string_view key, auto& field) {
+    if (const auto value = object.find(key)) read_field(*value, field);
+  });
+}
+
+}  // namespace meshwright::parallel

@@ -1,0 +1,152 @@
+#include "meshwright/parallel/recipe.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "meshwright/parallel/memory.hpp"
+#include "parallel/jobs.hpp"
+
+namespace meshwright::parallel {
+namespace {
+
+using testing::AllOf;
+using testing::Contains;
+using testing::HasSubstr;
+using testing::Not;
+
+/// The job with what a "recipe" object states.
+Job with(Job job, const char* stated) {
+  job.assumptions.clear();
+  complete_recipe(job, Reader::text(stated, "job.json"));
+  return job;
+}
+
+std::string refusal(const Job& job, const char* stated) {
+  try {
+    with(job, stated);
+    return "accepted";
+  } catch (const Error& e) {
+    return e.what();
+  }
+}
+
+Job on(const char* node, Job job) {
+  job.cluster = make_cluster(builtin_catalog(), node, 1);
+  return job;
+}
+
+double states_of(const Recipe& recipe, DType compute) {
+  const StateBytes bytes = state_bytes(recipe.states, compute);
+  return bytes.weights + bytes.gradients + bytes.optimizer;
+}
+
+// Published bytes a parameter: 16 with fp16 states (ZeRO paper, arXiv 1910.02054, sec. 3.1), 18 with fp32 gradients
+// (Megatron Core, docs/api-guide/dist_optimizer.md), 16 with fp32 shards (FSDP), 14 with bf16 moments
+// (DeepSeek-V3, arXiv 2412.19437, sec. 3.3.1: fp32 master and gradients).
+TEST(Published, BytesOfAParameter) {
+  const auto of = [](const char* stack, const char* format) {
+    Job job = test_job(llama_8b(), 8, 4096, 64, stack);
+    job.precision = precision(format, "test");
+    complete_recipe(job);
+    return states_of(job.recipe, job.precision.rest);
+  };
+  EXPECT_EQ(of("megatron-core", "bf16"), 18);
+  EXPECT_EQ(of("torchtitan", "bf16"), 16);
+  EXPECT_EQ(of("hai-llm", "bf16"), 14);
+  EXPECT_EQ(of("deepspeed", "bf16"), 20);
+  EXPECT_EQ(of("deepspeed", "fp16"), 20);
+  for (const Framework& stack : frameworks()) EXPECT_LE(of(stack.name.c_str(), "fp32"), 20) << stack.name;
+  EXPECT_EQ(of("megatron-core", "fp32"), 16) << "fp32 weights need no second copy";
+}
+
+TEST(Recipe, OptimizersKeepWhatTheirPapersSay) {
+  const auto optimizer_bytes = [](const char* name) {
+    RecipeStates states;
+    states.optimizer = name, states.master = StateFormat::none;
+    return state_bytes(states, DType::bf16).optimizer;
+  };
+  EXPECT_EQ(optimizer_bytes("adamw"), 8);
+  EXPECT_NEAR(optimizer_bytes("adamw-8bit"), 2, 0.05);
+  EXPECT_EQ(optimizer_bytes("sgd"), 0);
+  EXPECT_EQ(optimizer_bytes("sgd-momentum"), 4);
+  EXPECT_EQ(optimizer_bytes("adafactor"), 0);
+  EXPECT_EQ(optimizer_bytes("lion"), 4);
+  EXPECT_EQ(optimizer_bytes("muon"), 4);
+  // Adam over a bf16 model with fp32 states: gradient 4, master and moments 12 read and written, weights 2 written.
+  EXPECT_EQ(state_bytes({}, DType::bf16).traffic, 30);
+}
+
+// meta-pytorch/torchtune issue 987: 70 B parameters over 8 GPUs with bf16 states and paged 8-bit AdamW peak at 51 GB.
+TEST(Published, EightBitAdamOfTorchtune) {
+  const Job job =
+      with(test_job(llama(80, 8192, 28672, 64, 8, 32000), 8, 1024, 8, "torchtune"),
+           R"({"states": {"weights": "compute", "gradients": "compute", "optimizer": "paged-adamw-8bit"}})");
+  const Memory m = memory(job, {.dp = 8, .zero_stage = 3, .recompute = Recompute::full});
+  EXPECT_NEAR((m.weights + m.gradients + m.optimizer).value(), 51e9, 0.03 * 51e9);
+}
+
+TEST(Recipe, EachDefaultIsListedInAFormThatCanBeStated) {
+  Job job = test_job(mixture(4, 16, 2), 8, 4096, 64);
+  const std::vector<std::string> listed = job.assumptions;
+  EXPECT_THAT(listed, Contains(AllOf(HasSubstr("recipe states: {"), HasSubstr(R"("optimizer":"adamw")"),
+                                     HasSubstr("(megatron-core"))));
+  EXPECT_THAT(listed, Contains(HasSubstr("dispatcher")));
+  EXPECT_THAT(test_job(llama_8b(), 8, 4096, 64).assumptions, Not(Contains(HasSubstr("dispatcher"))));
+  // Stating every default leaves none to list and changes nothing.
+  std::string all;
+  for (const std::string& line : listed) {
+    const std::size_t name = line.find("recipe ") + 7, colon = line.find(": {"), end = line.rfind(" (");
+    all += (all.empty() ? "{\"" : ", \"") + line.substr(name, colon - name) + "\"" + line.substr(colon, end - colon);
+  }
+  const Job stated = with(job, (all + "}").c_str());
+  EXPECT_THAT(stated.assumptions, testing::IsEmpty());
+  EXPECT_EQ(memory(stated, {.dp = 8}).reserved, memory(job, {.dp = 8}).reserved);
+}
+
+TEST(Recipe, AttentionIsTheBestThatTheDeviceHas) {
+  const Job gpt2 = test_job(gpt(36, 1280, 20), 1, 1024, 4);
+  const auto chosen = [&](const char* node) { return with(on(node, gpt2), "{}").recipe.kernels.attention; };
+  EXPECT_EQ(chosen("dgx-h100"), "vendor");
+  EXPECT_EQ(chosen("dgx-a100"), "vendor");
+  EXPECT_EQ(chosen("dgx-1v"), "unfused") << "Volta has no flash attention";
+  EXPECT_THAT(refusal(on("dgx-1v", gpt2), R"({"kernels": {"attention": "flash-2"}})"),
+              AllOf(HasSubstr("job.json:/kernels/attention"), HasSubstr("V100"), HasSubstr("unfused")));
+  EXPECT_THAT(refusal(on("dgx-a100", gpt2), R"({"kernels": {"attention": "fa3"}})"), HasSubstr("flash-3"));
+  EXPECT_EQ(with(on("dgx-h100", gpt2), R"({"kernels": {"attention": "FA3"}})").recipe.kernels.attention, "flash-3");
+}
+
+// GPT-2 large on a V100 with 32 GB, micro-batch 4, 1,024 tokens: the scores of 36 layers are kept.
+TEST(Recipe, KeptScoresDecideWhetherVoltaFits) {
+  Job job = with(on("dgx-1v", test_job(gpt(36, 1280, 20), 1, 1024, 4)), "{}");
+  EXPECT_TRUE(memory_violation(job, {.micro_batch = 4}));
+  job.recipe.kernels.attention = "vendor";
+  EXPECT_FALSE(memory_violation(job, {.micro_batch = 4}));
+}
+
+TEST(Recipe, WrongRecipesAreRefusedWithTheirPlace) {
+  const Job job = on("dgx-a100", test_job(llama_8b(), 8, 4096, 64));
+  const auto says = [&](const char* stated, const char* place, const char* what) {
+    EXPECT_THAT(refusal(job, stated), AllOf(HasSubstr(place), HasSubstr(what))) << stated;
+  };
+  says(R"({"state": {}})", "job.json", "'states'");
+  says(R"({"states": {"moment": "fp32"}})", "/states", "'moments'");
+  says(R"({"states": {"moments": "fp33"}})", "/states/moments", "'fp32'");
+  says(R"({"states": {"optimizer": "adamm"}})", "/states/optimizer", "'adamw'");
+  says(R"({"states": {"weights": "none"}})", "/states/weights", "expected a format");
+  says(R"({"kernels": {"attention": "flesh-2"}})", "/kernels/attention", "'flash-2'");
+  says(R"({"precision": {"attention": "fp8"}})", "/precision/attention", "A100");
+  says(R"({"precision": {"low_precision_weights": true}})", "/precision/low_precision_weights", "bf16");
+  says(R"({"trainable": {"kind": "lora", "rank": 0}})", "/trainable/rank", "at least 1");
+  says(R"({"trainable": {"kind": "lora", "targets": []}})", "/trainable/targets", "at least one");
+}
+
+TEST(Recipe, ChunkedLossKeepsTheLogitsOfAChunk) {
+  const Job job = test_job(llama_8b(), 8, 65536, 8);
+  const Job chunked = with(job, R"({"loss": {"chunk_tokens": 2048}})");
+  EXPECT_NEAR(memory(job, {.dp = 8}).logits / memory(chunked, {.dp = 8}).logits, 32, 1e-9);
+  const Job whole = with(job, R"({"loss": {"vocabulary_parallel": false}})");
+  EXPECT_NEAR(memory(whole, {.tp = 4, .dp = 2}).logits / memory(job, {.tp = 4, .dp = 2}).logits, 4, 1e-9);
+}
+
+}  // namespace
+}  // namespace meshwright::parallel
