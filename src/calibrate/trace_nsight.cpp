@@ -44,7 +44,8 @@ std::string text(sqlite3_stmt* row, int column) {
 std::map<long long, std::string> device_names(sqlite3* db) {
   std::map<long long, std::string> names;
   const Statement rows = prepare(db, "SELECT id, name FROM TARGET_INFO_GPU");
-  while (rows && sqlite3_step(rows.get()) == SQLITE_ROW) names[sqlite3_column_int64(rows.get(), 0)] = text(rows.get(), 1);
+  while (rows && sqlite3_step(rows.get()) == SQLITE_ROW)
+    names[sqlite3_column_int64(rows.get(), 0)] = text(rows.get(), 1);
   return names;
 }
 

@@ -98,13 +98,14 @@ std::map<Family, std::size_t> axes_of(const RankTrace& trace, const Window& w, c
 /// An edge of a kernel on the time line.
 struct Edge {
   double at;
-  int change;  ///< +1 begins, -1 ends
+  int change;        ///< +1 begins, -1 ends
   std::size_t what;  ///< KernelKind, or kinds + axis
 };
 
 /// Runs along the edges: each instant belongs to compute where some runs, else to communication, else to nothing.
 void attribute(std::vector<Edge> edges, const Window& w, TracedStep& step) {
-  std::ranges::sort(edges, [](const Edge& a, const Edge& b) { return a.at != b.at ? a.at < b.at : a.change < b.change; });
+  std::ranges::sort(edges,
+                    [](const Edge& a, const Edge& b) { return a.at != b.at ? a.at < b.at : a.change < b.change; });
   std::array<int, kinds + axes> open{};
   double now = w.start;
   const auto first_open = [&](std::size_t from, std::size_t to) {

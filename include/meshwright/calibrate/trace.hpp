@@ -25,9 +25,9 @@ constexpr std::string_view name(TracedCollective c) { return traced_collective_n
 /// One kernel on the GPU. Times in seconds from the trace's own zero.
 struct TraceKernel {
   double start = 0, end = 0;
-  float bytes = 0;            ///< of a collective: the larger of its two buffers; 0 = not said
-  int group = -1;             ///< of a collective: index into RankTrace::groups
-  short stream = 0;           ///< index into RankTrace::streams
+  float bytes = 0;   ///< of a collective: the larger of its two buffers; 0 = not said
+  int group = -1;    ///< of a collective: index into RankTrace::groups
+  short stream = 0;  ///< index into RankTrace::streams
   KernelKind kind = KernelKind::memory_bound;
   TracedCollective collective = TracedCollective::all_reduce;
 };
@@ -57,8 +57,8 @@ inline constexpr std::size_t most_trace_kernels = std::size_t{1} << 22;
 std::vector<RankTrace> read_trace(const std::filesystem::path& path);
 
 /// The axes of communication, as StepTime names them.
-inline constexpr std::array<std::string_view, 5> trace_axes = {"tensor_parallel", "context_parallel",
-                                                               "expert_parallel", "pipeline", "data_parallel"};
+inline constexpr std::array<std::string_view, 5> trace_axes = {"tensor_parallel", "context_parallel", "expert_parallel",
+                                                               "pipeline", "data_parallel"};
 
 /// Communication of one axis in a step of one rank.
 struct TracedAxis {
@@ -71,13 +71,13 @@ struct TracedAxis {
 /// The mean step of one rank: disjoint terms that sum to `step`.
 struct TracedStep {
   int rank = 0, steps = 0;
-  double step = 0;                       ///< seconds from one step's end to the next
-  std::array<double, 8> kernels{};       ///< seconds by KernelKind in which such a kernel runs and counts
-  std::array<TracedAxis, 5> axes{};      ///< by trace_axes
-  double idle = 0;                       ///< nothing runs
-  int launches = 0;                      ///< kernels a step
+  double step = 0;                   ///< seconds from one step's end to the next
+  std::array<double, 8> kernels{};   ///< seconds by KernelKind in which such a kernel runs and counts
+  std::array<TracedAxis, 5> axes{};  ///< by trace_axes
+  double idle = 0;                   ///< nothing runs
+  int launches = 0;                  ///< kernels a step
   std::vector<std::string> notes;
-  double compute() const;                ///< all kernels but collectives and the optimizer
+  double compute() const;  ///< all kernels but collectives and the optimizer
 };
 
 /// The mean step of a rank under a layout (which tells groups of one size apart). Steps are told by bursts of optimizer
