@@ -18,6 +18,7 @@ struct Plan {
   KernelTimes kernels;
   double optimizer = 0, gaps = 0;
   std::array<double, 5> alone{}, beside{};  ///< communication outside compute, and behind it
+  std::array<double, 5> stretch = {1, 1, 1, 1, 1};
   bool fallback = false;
 };
 
@@ -54,9 +55,10 @@ struct Line {
     put(now, t, KernelKind::collective, static_cast<short>(1 + axis), does, static_cast<int>(axis), 1024);
     now += t;
   }
-  /// Beside what has been computed since `from`.
+  /// Beside what has been computed since `from`; what outlasts it holds the rest up.
   void beside(double from, double seconds, std::size_t axis, TracedCollective does) {
-    const double t = std::min(noisy(seconds), now - from);
+    const double t = noisy(seconds);
+    now = std::max(now, from + t);
     put(from, t, KernelKind::collective, static_cast<short>(1 + axis), does, static_cast<int>(axis), 1024);
   }
 };
@@ -84,12 +86,12 @@ void draw_layer(Line& line, const Plan& plan, double share) {
   line.now += gap;
   line.compute(plan.kernels.gemm.value() * share / 2, KernelKind::gemm);
   for (std::size_t a = 0; a < 3; ++a) {
-    if (plan.beside[a] > 0) line.beside(from, plan.beside[a] * share, a, usual[a]);
+    if (plan.beside[a] > 0) line.beside(from, plan.stretch[a] * plan.beside[a] * share, a, usual[a]);
   }
-  if (plan.beside[data] > 0) line.beside(from, plan.beside[data] * share, data, usual[data]);
+  if (plan.beside[data] > 0) line.beside(from, plan.stretch[data] * plan.beside[data] * share, data, usual[data]);
   line.now += 2 * gap;
   for (std::size_t a = 0; a < 3; ++a) {
-    if (plan.alone[a] > 0) line.alone(plan.alone[a] * share, a, usual[a]);
+    if (plan.alone[a] > 0) line.alone(plan.stretch[a] * plan.alone[a] * share, a, usual[a]);
   }
 }
 
@@ -100,16 +102,28 @@ void draw_step(Line& line, const Plan& plan) {
     for (int layer = 0; layer < layers_drawn; ++layer) draw_layer(line, plan, share);
   }
   for (int bucket = 0; bucket < 4; ++bucket) {
-    if (plan.alone[data] > 0) line.alone(plan.alone[data] / 4, data, usual[data]);
+    if (plan.alone[data] > 0) line.alone(plan.stretch[data] * plan.alone[data] / 4, data, usual[data]);
   }
   for (int i = 0; i < 4; ++i) line.compute(plan.optimizer / 4, KernelKind::optimizer);
+}
+
+/// How much slower transfers must be to cost `extra`: what is hidden first fills the compute that it runs beside.
+double stretch_of(const Plan& plan, std::size_t axis, double extra) {
+  const double window = std::max(plan.beside[axis], plan.kernels.total().value());
+  double low = 1, high = 1e4;
+  for (int i = 0; i < 60; ++i) {
+    const double s = (low + high) / 2;
+    const double cost = (s - 1) * plan.alone[axis] + std::max(0.0, s * plan.beside[axis] - window);
+    (cost < extra ? low : high) = s;
+  }
+  return high;
 }
 
 /// The fault in the plan of a rank; the others wait in what they do with it.
 void apply(const Fault& fault, double extra, int stage, bool first_of_stage, bool first_rank, Plan& plan) {
   switch (fault.cause) {
     case Cause::slow_link:
-      plan.alone[fault.axis] += extra;
+      plan.stretch[fault.axis] = stretch_of(plan, fault.axis, extra);
       break;
     case Cause::no_overlap:
       plan.alone[fault.axis] += plan.beside[fault.axis];
@@ -151,7 +165,7 @@ void apply(const Fault& fault, double extra, int stage, bool first_of_stage, boo
 std::vector<RankTrace> simulated_traces(const Job& job, const Prediction& prediction, const Fault& fault,
                                         unsigned seed) {
   std::mt19937 random(seed);
-  std::normal_distribution<> error(1, 0.03);  // of the model, shared by all ranks
+  std::normal_distribution<> error(1, 0.05);  // of the model, shared by all ranks
   const std::array bias = {error(random), error(random), error(random), error(random), error(random)};
   const Layout& l = prediction.layout;
   const int a_stage = job.accelerators / l.pp;

@@ -98,7 +98,7 @@ TEST(Traces, OfTheWorkTheyWereDrawnFromAreAsPredicted) {
       EXPECT_NEAR(sum, r.traced.step, 1e-6 * r.traced.step);
       EXPECT_EQ(r.traced.steps, 2);
     }
-    for (const TraceFinding& f : c.findings) EXPECT_LT(f.share, 0.06) << json << ": " << f.words;
+    for (const TraceFinding& f : c.findings) EXPECT_LT(f.share, 0.1) << json << ": " << f.words;
   }
 }
 
@@ -200,7 +200,7 @@ TEST(Traces, AreReadInBoundedMemory) {
 /// Faults that the job can have: its axes carry enough, something is hidden, it has stages and twins.
 std::vector<Fault> faults_of(const Planned& p, std::mt19937& random) {
   const double step = p.prediction.step_time.value();
-  const auto share = [&] { return std::uniform_real_distribution<>(0.12, 0.4)(random); };
+  const auto share = [&] { return std::uniform_real_distribution<>(0.1, 0.4)(random); };
   std::vector<Fault> faults;
   const StepTime& t = p.prediction.time;
   const Hidden& h = p.prediction.hidden;
@@ -221,7 +221,7 @@ std::vector<Fault> faults_of(const Planned& p, std::mt19937& random) {
   return faults;
 }
 
-// Model errors of 3 % a term and noise of 5 % a kernel stand beside every fault of 12 to 40 % of the step.
+// Model errors of 5 % a term and noise of 5 % a kernel stand beside every fault of 10 to 40 % of the step.
 TEST(Traces, NameTheFaultFirst) {
   std::mt19937 random(7);
   int right = 0, all = 0;
