@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "meshwright/parallel/constraints.hpp"
 #include "meshwright/parallel/memory.hpp"
 #include "parallel/jobs.hpp"
 
@@ -118,9 +119,9 @@ TEST(Recipe, AttentionIsTheBestThatTheDeviceHas) {
 // GPT-2 large on a V100 with 32 GB, micro-batch 4, 1,024 tokens: the scores of 36 layers are kept.
 TEST(Recipe, KeptScoresDecideWhetherVoltaFits) {
   Job job = with(on("dgx-1v", test_job(gpt(36, 1280, 20), 1, 1024, 4)), "{}");
-  EXPECT_TRUE(memory_violation(job, {.micro_batch = 4}));
+  EXPECT_TRUE(memory_rule()->refuses(job, {.micro_batch = 4}));
   job.recipe.kernels.attention = "vendor";
-  EXPECT_FALSE(memory_violation(job, {.micro_batch = 4}));
+  EXPECT_FALSE(memory_rule()->refuses(job, {.micro_batch = 4}));
 }
 
 TEST(Recipe, WrongRecipesAreRefusedWithTheirPlace) {
