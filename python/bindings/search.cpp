@@ -29,7 +29,8 @@ void bind_search(py::module_& module) {
       "search",
       [](const Job& job, int top, int threads, int max_micro_batch) {
         const py::gil_scoped_release released;
-        return search::search(job, SearchOptions{.top = top, .threads = threads, .space = {.max_micro_batch = max_micro_batch}});
+        return search::search(
+            job, SearchOptions{.top = top, .threads = threads, .space = {.max_micro_batch = max_micro_batch}});
       },
       py::arg("job"), py::kw_only(), py::arg("top") = 5, py::arg("threads") = 0, py::arg("max_micro_batch") = 16,
       "The best layouts over tp, cp, pp, vp, dp, ep, etp, micro-batch, recompute, ZeRO stage and schedule.");

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "calibrate/quantile.hpp"
+#include "meshwright/parallel/job_recipe.hpp"
 
 namespace meshwright::calibrate {
 namespace {
@@ -88,7 +89,7 @@ class Causes {
     const double softmax = median_over(ranks_, [](const TracedRank& r) {
       return of(r.traced, KernelKind::attention_fallback) / std::max(r.expected.attention, 1e-12);
     });
-    const bool fallback = job_.framework.kernels.fused_attention && softmax > fallback_share;
+    const bool fallback = attention_kernel(job_).fused && softmax > fallback_share;
     if (fallback) {
       add({.cause = Cause::attention_fallback,
            .of = "attention",

@@ -199,9 +199,7 @@ void estimate_money(const RunCase& run, const RunAssumptions& a, const Losses& l
 
 StepFacts step_facts(const parallel::Job& job, const parallel::Prediction& p) {
   const parallel::Groups& groups = p.placement.groups;
-  const auto leaves_domain = [&](const parallel::Group& g) {
-    return span_of(g) >= job.cluster.node.scale_up_domain;
-  };
+  const auto leaves_domain = [&](const parallel::Group& g) { return span_of(g) >= job.cluster.node.scale_up_domain; };
   Seconds far{};
   if (leaves_domain(groups.tensor)) far += p.time.tensor_parallel + p.hidden.tensor_parallel;
   if (leaves_domain(groups.context)) far += p.time.context_parallel;

@@ -212,7 +212,7 @@ Placement placement(const Job& job, const Layout& given) {
               .axes = {},
               .stages = place_stages(job, layout),
               .boundary = boundary_bytes(job, layout)};
-  Communication communication(job.cluster, job.accelerators);
+  Communication communication(job.cluster);
   const Grid dense(p.order, {layout.tp, layout.cp, 1, layout.dp, layout.pp});
   for (const Axis axis : p.order.axes) {
     const Group group = axis == Axis::ep ? g.expert : dense.of(axis);

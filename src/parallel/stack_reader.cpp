@@ -8,10 +8,11 @@
 namespace meshwright::parallel {
 
 template <class Row>
-static void read_rows(const Reader& value, std::span<const Row> table, const std::vector<std::string>& names,
+static void read_rows(const Reader& value, std::span<const Row> table, std::span<const std::string_view> names,
                       RowSet<Row>& field) {
+  const std::vector<std::string> valid(names.begin(), names.end());
   field.rows.clear();
-  for (const Reader& item : value.items()) field.rows.push_back(table[item.one_of(names)]);
+  for (const Reader& item : value.items()) field.rows.push_back(table[item.one_of(valid)]);
 }
 static void read_field(const Reader& value, ScheduleSet& field) {
   read_rows(value, pipeline_schedules(), schedule_names(), field);

@@ -40,7 +40,7 @@ std::vector<StageKind> all_stages(const Transformer& model, const Framework& fra
 
 StageKinds stage_kinds(const Transformer& model, const Framework& framework, const std::vector<LayerClass>& classes,
                        const Layout& layout) {
-  const double copies = parameter_copies(effective_schedule(layout));
+  const double copies = effective_schedule(layout)->weight_copies;
   StageKinds result{.kinds = {}, .parameter_copies = copies};
   for (StageKind& stage : all_stages(model, framework, classes, layout)) {
     const auto same = std::find_if(result.kinds.begin(), result.kinds.end(), [&](const StageKind& k) {

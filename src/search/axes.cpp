@@ -65,8 +65,7 @@ const std::array<AxisRow, axis_count> rows = {
     on_or_off<&Layout::overlap_param_gather>(Axis::overlap_param_gather, "overlap_param_gather"),
     on_or_off<&Layout::tp_comm_overlap>(Axis::tp_comm_overlap, "tp_comm_overlap"),
     on_or_off<&Layout::ep_comm_overlap>(Axis::ep_comm_overlap, "ep_comm_overlap"),
-    on_or_off<&Layout::overlap_p2p>(Axis::overlap_p2p, "overlap_p2p"),
-    on_or_off<&Layout::offload_optimizer>(Axis::offload_optimizer, "offload_optimizer")};
+    on_or_off<&Layout::overlap_p2p>(Axis::overlap_p2p, "overlap_p2p")};
 
 std::string_view trimmed(std::string_view text) {
   const auto first = text.find_first_not_of(' ');

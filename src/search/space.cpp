@@ -123,7 +123,9 @@ std::vector<int> virtual_stages(const Job& job, const Limits& limits, int pp) {
 }
 
 std::vector<PipelineSchedule> schedules(const Framework& framework, const Limits& limits, int pp, int vp) {
-  const auto admitted = [&](PipelineSchedule s) { return limits.filter.admits(Axis::schedule, static_cast<int>(index_of(s))); };
+  const auto admitted = [&](PipelineSchedule s) {
+    return limits.filter.admits(Axis::schedule, static_cast<int>(index_of(s)));
+  };
   if (vp > 1 || pp == 1) {
     const PipelineSchedule only = vp > 1 ? PipelineSchedule::interleaved : PipelineSchedule::one_f_one_b;
     return admitted(only) ? std::vector{only} : std::vector<PipelineSchedule>{};

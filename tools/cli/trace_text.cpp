@@ -51,8 +51,7 @@ std::string trace_text(const TraceComparison& c) {
     for (const std::string& note : c.ranks[i].traced.notes) out += wrap("note: " + note, 2) + "\n";
     out += "\n";
   }
-  if (c.ranks.size() > ranks_shown)
-    out += fmt::format("{} more ranks: see --json\n\n", c.ranks.size() - ranks_shown);
+  if (c.ranks.size() > ranks_shown) out += fmt::format("{} more ranks: see --json\n\n", c.ranks.size() - ranks_shown);
   if (c.findings.empty()) return out + "Nothing costs more than 2 % of the step beyond the prediction.\n";
   out += bold("Slow against the model") + "\n";
   for (const TraceFinding& f : c.findings) {
@@ -67,8 +66,7 @@ nlohmann::ordered_json trace_json(const TraceComparison& c) {
   Json ranks = Json::array(), findings = Json::array();
   for (const RankComparison& r : c.ranks) {
     Json terms = Json::object();
-    for (const TraceTerm& t : r.terms)
-      terms[t.name] = {{"measured_s", t.measured}, {"predicted_s", t.predicted}};
+    for (const TraceTerm& t : r.terms) terms[t.name] = {{"measured_s", t.measured}, {"predicted_s", t.predicted}};
     ranks.push_back({{"rank", r.traced.rank},
                      {"stage", r.stage},
                      {"steps", r.traced.steps},
@@ -79,8 +77,8 @@ nlohmann::ordered_json trace_json(const TraceComparison& c) {
                      {"notes", r.traced.notes}});
   }
   for (const TraceFinding& f : c.findings) {
-    Json finding = {{"cause", name(f.cause)}, {"seconds", f.seconds}, {"share", f.share}, {"words", f.words},
-                    {"check", f.check}};
+    Json finding = {
+        {"cause", name(f.cause)}, {"seconds", f.seconds}, {"share", f.share}, {"words", f.words}, {"check", f.check}};
     if (!f.of.empty()) finding["of"] = f.of;
     if (f.rank >= 0) finding["rank"] = f.rank;
     if (f.stage >= 0) finding["stage"] = f.stage;

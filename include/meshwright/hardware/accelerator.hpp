@@ -34,7 +34,7 @@ struct Accelerator {
   std::string pcie;                     ///< link name, "pcie-gen5"
   int pcie_lanes = 16;
   std::vector<std::string> pci_ids;  ///< vendor and device as the bus tells them, "10de:2330"
-  DeviceEfficiency efficiency;  ///< measured; with the evidence for each figure
+  DeviceEfficiency efficiency;       ///< measured; with the evidence for each figure
   std::string notes;
   std::vector<Price> prices;
   std::vector<Provenance> sources;

@@ -13,9 +13,9 @@ const Recipe& usual_recipe(const Framework& framework, const Precision& precisio
 
 /// Sets `job.recipe` from its framework, precision and accelerator, which must be set, and the fields that `stated`
 /// (a "recipe" object) gives. Each part that has fields from the stack is added to `job.assumptions` as an object that
-/// could be stated, without what is off. Attention "auto" becomes the first kernel of the stack's list that the device has; a master copy
-/// in the weights' own format becomes none. Throws Error(where, ...) for a kernel that the device or the stack lacks,
-/// for formats that make no sense together and for unknown names.
+/// could be stated, without what is off. Attention "auto" becomes the first kernel of the stack's list that the device
+/// has; a master copy in the weights' own format becomes none. Throws Error(where, ...) for a kernel that the device or
+/// the stack lacks, for formats that make no sense together and for unknown names.
 void complete_recipe(Job& job, const std::optional<Reader>& stated = std::nullopt);
 
 /// The kernel that the job's attention runs as.

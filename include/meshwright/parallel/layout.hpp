@@ -60,8 +60,8 @@ struct Layout {
   StageSplit stage_split = StageSplit::automatic;                ///< layers over stages
   bool overlap_grad_reduce = true, overlap_param_gather = true;  ///< behind backward and forward
   bool tp_comm_overlap = false;                                  ///< AG/RS inside the GEMMs (userbuffers)
-  bool ep_comm_overlap = false;  ///< dispatch/combine behind the other micro-batch's compute
-  bool overlap_p2p = true;       ///< pipeline sends behind compute (interleaving at pp 2 needs it)
+  bool ep_comm_overlap = false;      ///< dispatch/combine behind the other micro-batch's compute
+  bool overlap_p2p = true;           ///< pipeline sends behind compute (interleaving at pp 2 needs it)
   ContextKind cp_kind{};             ///< how context ranks exchange; unset = the stack's default
   std::vector<int> stages{};         ///< layers of each stage, or of each chunk in model order; empty = by stage_split
   std::optional<RankOrder> order{};  ///< unset = the stack's default

@@ -31,13 +31,13 @@ struct Pass {
 /// One block (or embedding, or head) on one rank.
 struct BlockCost {
   Pass forward, backward;
-  std::array<Pass, 3> recompute;  ///< by Recompute: what is done again before the backward pass
-  Seconds weight_gradient;        ///< part of backward.compute that zero-bubble schedules can move
-  Seconds host;                   ///< least time of forward and backward: launches of an eager host
+  std::array<Pass, 3> recompute;                  ///< by Recompute: what is done again before the backward pass
+  Seconds weight_gradient;                        ///< part of backward.compute that zero-bubble schedules can move
+  Seconds host;                                   ///< least time of forward and backward: launches of an eager host
   KernelTimes forward_kernels, backward_kernels;  ///< of `forward.compute` and `backward.compute`
   KernelTimes selective_kernels;                  ///< of what selective recompute does again
-  double parameters = 0;          ///< held by a rank, without routed experts
-  double expert_parameters = 0;   ///< routed experts held by a rank
+  double parameters = 0;                          ///< held by a rank, without routed experts
+  double expert_parameters = 0;                   ///< routed experts held by a rank
 };
 
 /// Key: (tp, cp, ep, etp, micro_batch, sequence_parallel, tp_comm_overlap, expert exchange beside compute).

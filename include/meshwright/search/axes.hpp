@@ -31,10 +31,9 @@ enum class Axis {
   overlap_param_gather,
   tp_comm_overlap,
   ep_comm_overlap,
-  overlap_p2p,
-  offload_optimizer
+  overlap_p2p
 };
-inline constexpr std::size_t axis_count = static_cast<std::size_t>(Axis::offload_optimizer) + 1;
+inline constexpr std::size_t axis_count = static_cast<std::size_t>(Axis::overlap_p2p) + 1;
 
 /// One axis: a new one is a row here and, where several values are tried, a loop in space.cpp.
 struct AxisRow {
