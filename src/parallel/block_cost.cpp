@@ -18,13 +18,20 @@ Windows add_kernels(BlockCost& cost, std::span<const Operator> operators, const 
     cost.forward.compute += t.forward;
     cost.backward.compute += t.data_gradient + t.weight_gradient;
     cost.weight_gradient += t.weight_gradient;
-    if (op.in_selective) cost.recompute[1].compute += t.forward;
+    cost.forward_kernels.of(op.kind) += t.forward;
+    cost.backward_kernels.of(op.kind) += t.data_gradient + t.weight_gradient;
+    if (op.in_selective) {
+      cost.recompute[1].compute += t.forward;
+      cost.selective_kernels.of(op.kind) += t.forward;
+    }
     windows.add(op, t);
     (op.expert ? cost.expert_parameters : cost.parameters) += op.weight_elements;
   }
   const Bytes added =
       Bytes::base((cost.parameters + cost.expert_parameters) * job.framework.kernels.accumulation_traffic);
-  cost.backward.compute += memory_bound_time(added, job.cluster.accelerator);
+  const Seconds adding = memory_bound_time(added, job.cluster.accelerator);
+  cost.backward.compute += adding;
+  cost.backward_kernels.memory_bound += adding;
   return windows;
 }
 

@@ -21,8 +21,8 @@ std::vector<std::size_t> classes_of_layers(const Transformer& model, const std::
 
 }  // namespace
 
-StageKinds stage_kinds(const Transformer& model, const Framework& framework, const std::vector<LayerClass>& classes,
-                       const Layout& layout) {
+std::vector<StageKind> all_stages(const Transformer& model, const Framework& framework,
+                                  const std::vector<LayerClass>& classes, const Layout& layout) {
   const std::vector<std::size_t> class_of_layer = classes_of_layers(model, classes);
   // Schedules that hold every part twice run half of the micro-batches through each copy.
   const double copies = parameter_copies(effective_schedule(layout));
@@ -34,9 +34,15 @@ StageKinds stage_kinds(const Transformer& model, const Framework& framework, con
     if (chunk.embedding) stage.embedding += 1 / copies;
     if (chunk.head) stage.head += 1 / copies;
   }
+  for (StageKind& stage : stages) stage.all_blocks = std::accumulate(stage.blocks.begin(), stage.blocks.end(), 0.0);
+  return stages;
+}
+
+StageKinds stage_kinds(const Transformer& model, const Framework& framework, const std::vector<LayerClass>& classes,
+                       const Layout& layout) {
+  const double copies = parameter_copies(effective_schedule(layout));
   StageKinds result{.kinds = {}, .parameter_copies = copies};
-  for (StageKind& stage : stages) {
-    stage.all_blocks = std::accumulate(stage.blocks.begin(), stage.blocks.end(), 0.0);
+  for (StageKind& stage : all_stages(model, framework, classes, layout)) {
     const auto same = std::find_if(result.kinds.begin(), result.kinds.end(), [&](const StageKind& k) {
       return k.blocks == stage.blocks && k.embedding == stage.embedding && k.head == stage.head;
     });

@@ -4,6 +4,9 @@
 
 namespace meshwright::parallel {
 
+/// Every stage in order, each with `stages` 1.
+std::vector<StageKind> all_stages(const Transformer& model, const Framework& framework,
+                                  const std::vector<LayerClass>& classes, const Layout& layout);
 StageKinds stage_kinds(const Transformer& model, const Framework& framework, const std::vector<LayerClass>& classes,
                        const Layout& layout);
 

@@ -26,6 +26,7 @@ constexpr std::array table = {
     Command{"predict", "Explain the step time and memory of one layout", add_predict,
             "  meshwright predict job.json\n"
             "  meshwright predict job.json --trace timeline.json\n"
+            "  meshwright predict job.json --measured rank0.json.gz rank8.json.gz\n"
             "  meshwright predict job.json --json"},
     Command{"validate", "Compare predictions with measured records", add_validate,
             "  meshwright validate                       # the published records that ship with Meshwright\n"

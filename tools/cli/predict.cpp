@@ -11,12 +11,14 @@
 #include "meshwright/parallel/prediction.hpp"
 #include "prediction_text.hpp"
 #include "table.hpp"
+#include "trace_text.hpp"
 
 namespace meshwright::cli {
 namespace {
 
 struct Options {
   std::string job, trace;
+  std::vector<std::string> measured;
   bool json = false, explain = false;
 };
 
@@ -50,9 +52,13 @@ void run(const Options& options, const Globals& globals) {
   if (options.json) {
     auto document = nlohmann::ordered_json::parse(to_json(prediction));
     document["explanation"] = nlohmann::ordered_json::parse(to_json(explain(job, prediction)));
+    if (!options.measured.empty())
+      document["measured"] = trace_json(compare_trace_files(options.measured, job, prediction));
     print_json(document);
   } else {
     print_people(job, prediction, options.explain);
+    if (!options.measured.empty())
+      fmt::print("\n{}", trace_text(compare_trace_files(options.measured, job, prediction)));
   }
 }
 
@@ -64,6 +70,8 @@ void add_predict(CLI::App& command, const Globals& globals) {
       ->required()
       ->type_name("JOB.json");
   command.add_option("--trace", options->trace, "Write the pipeline's timeline for Perfetto")->type_name("FILE");
+  command.add_option("--measured", options->measured, "Profiler traces of this job's ranks, laid beside it")
+      ->type_name("TRACE.json.gz");
   command.add_flag("--explain", options->explain, "Every term with its formula, parameter and source");
   command.add_flag("--json", options->json, "One JSON document on stdout");
   command.callback([options, &globals] { run(*options, globals); });

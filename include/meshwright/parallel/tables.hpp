@@ -7,6 +7,7 @@
 
 #include "meshwright/parallel/groups.hpp"
 #include "meshwright/parallel/job.hpp"
+#include "meshwright/parallel/kernel_times.hpp"
 
 namespace meshwright::parallel {
 
@@ -33,6 +34,8 @@ struct BlockCost {
   std::array<Pass, 3> recompute;  ///< by Recompute: what is done again before the backward pass
   Seconds weight_gradient;        ///< part of backward.compute that zero-bubble schedules can move
   Seconds host;                   ///< least time of forward and backward: launches of an eager host
+  KernelTimes forward_kernels, backward_kernels;  ///< of `forward.compute` and `backward.compute`
+  KernelTimes selective_kernels;                  ///< of what selective recompute does again
   double parameters = 0;          ///< held by a rank, without routed experts
   double expert_parameters = 0;   ///< routed experts held by a rank
 };
