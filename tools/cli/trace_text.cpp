@@ -23,7 +23,7 @@ std::string rank_table(const RankComparison& r) {
                {"ratio"},
                {"share %"}});
   for (const TraceTerm& term : r.terms) {
-    if (term.measured <= 0 && term.predicted <= 0) continue;
+    if (std::max(term.measured, term.predicted) < 1e-6 * r.traced.step) continue;
     table.add({term.name, seconds(term.measured), seconds(term.predicted), ratio(term.measured, term.predicted),
                fmt::format("{:.1f}", 100 * term.measured / r.traced.step)});
   }
@@ -48,15 +48,15 @@ std::string trace_text(const TraceComparison& c) {
   std::string out = bold("Measured beside predicted") + "\n";
   for (std::size_t i = 0; i < c.ranks.size() && i < ranks_shown; ++i) {
     out += rank_table(c.ranks[i]);
-    for (const std::string& note : c.ranks[i].traced.notes) out += wrap("note: " + note, 2) + "\n";
+    for (const std::string& note : c.ranks[i].traced.notes) out += wrap("note: " + note, 2);
     out += "\n";
   }
   if (c.ranks.size() > ranks_shown) out += fmt::format("{} more ranks: see --json\n\n", c.ranks.size() - ranks_shown);
   if (c.findings.empty()) return out + "Nothing costs more than 2 % of the step beyond the prediction.\n";
   out += bold("Slow against the model") + "\n";
   for (const TraceFinding& f : c.findings) {
-    out += wrap(fmt::format("{:+.0f} %  {}", 100 * f.share, f.words), 2) + "\n";
-    out += dim(wrap("check: " + f.check, 8)) + "\n";
+    out += wrap(fmt::format("{:+.0f} %  {}", 100 * f.share, f.words), 2);
+    out += dim(wrap("check: " + f.check, 8));
   }
   return out;
 }
