@@ -2,7 +2,6 @@
 // Peers: Calculon 185 to 350 layouts a second, SimuMax 10 to 30 (both on one core).
 #include <benchmark/benchmark.h>
 
-#include "meshwright/parallel/job_recipe.hpp"
 #include "meshwright/parallel/step.hpp"
 #include "meshwright/search/search.hpp"
 
@@ -10,16 +9,9 @@ namespace meshwright::tests {
 namespace {
 
 Job job(const char* model, const char* cluster, int nodes, int seq_len, int global_batch) {
-  Job out;
-  out.model = load_model(model);
-  out.cluster = make_cluster(builtin_catalog(), cluster, nodes);
-  out.accelerators = out.cluster.accelerators();
-  out.seq_len = seq_len;
-  out.global_batch = global_batch;
-  out.precision = precision("bf16", "bench");
-  out.framework = framework("megatron-core", "bench");
-  complete_recipe(out);
-  return out;
+  JobSpec spec{.model = model, .seq_len = seq_len, .global_batch = global_batch};
+  spec.cluster = {.of = cluster, .nodes = nodes};
+  return make_job(spec, builtin_catalog());
 }
 
 void count(benchmark::State& state, std::uint64_t evaluated, std::uint64_t considered) {

@@ -1,5 +1,4 @@
 #include "bindings.hpp"
-#include "meshwright/parallel/job_recipe.hpp"
 #include "meshwright/parallel/json.hpp"
 #include "meshwright/parallel/launcher.hpp"
 #include "meshwright/parallel/prediction.hpp"
@@ -35,37 +34,27 @@ void bind_layout(py::module_& module) {
 void bind_job(py::module_& module) {
   py::class_<Job>(module, "Job", "Everything that a prediction needs besides the layout.")
       .def(py::init([](const Transformer& model, const Cluster& cluster, int seq_len, int global_batch,
-                       const std::string& recipe, const std::string& stack, int accelerators, double moe_imbalance) {
-             Job job;
-             job.model = model;
-             job.cluster = cluster;
-             job.accelerators = accelerators > 0 ? accelerators : cluster.accelerators();
-             job.seq_len = seq_len;
-             job.global_batch = global_batch;
-             job.precision = precision(recipe, "precision");
-             job.framework = framework(stack, "framework");
-             job.moe_imbalance = parallel::moe_imbalance(model, moe_imbalance, "moe_imbalance");
-             check_precision(job, "precision");
-             job.assumptions = cluster.assumptions;
-             complete_recipe(job);
-             if (seq_len < 1) throw Error("seq_len", "found " + std::to_string(seq_len) + ", expected at least 1");
-             if (global_batch < 1)
-               throw Error("global_batch", "found " + std::to_string(global_batch) + ", expected at least 1");
-             if (job.accelerators > cluster.accelerators()) {
-               throw Error("accelerators", "found " + std::to_string(accelerators) + ", the cluster has " +
-                                               std::to_string(cluster.accelerators()));
-             }
-             return job;
+                       const std::string& precision, const std::string& framework, const std::string& framework_version,
+                       int accelerators, std::optional<double> moe_imbalance) {
+             JobSpec spec{.shape = model,
+                          .cluster = narrowed(cluster.spec, 0, accelerators, "accelerators"),
+                          .seq_len = seq_len,
+                          .global_batch = global_batch,
+                          .precision = precision,
+                          .framework = framework,
+                          .framework_version = framework_version,
+                          .moe_imbalance = moe_imbalance};
+             return make_job(spec, Catalog(cluster.catalog));
            }),
            py::kw_only(), py::arg("model"), py::arg("cluster"), py::arg("seq_len"), py::arg("global_batch"),
-           py::arg("precision") = "bf16", py::arg("framework") = "megatron-core", py::arg("accelerators") = 0,
-           py::arg("moe_imbalance") = 1.0)
-      .def_readonly("model", &Job::model)
-      .def_readonly("cluster", &Job::cluster)
-      .def_readonly("accelerators", &Job::accelerators)
-      .def_readonly("seq_len", &Job::seq_len)
-      .def_readonly("global_batch", &Job::global_batch)
-      .def_readonly("assumptions", &Job::assumptions);
+           py::arg("precision") = "", py::arg("framework") = "", py::arg("framework_version") = "",
+           py::arg("accelerators") = 0, py::arg("moe_imbalance") = py::none())
+      .def_property_readonly("model", [](const Job& j) { return j.model; })
+      .def_property_readonly("cluster", [](const Job& j) { return j.cluster; })
+      .def_property_readonly("accelerators", [](const Job& j) { return j.accelerators; })
+      .def_property_readonly("seq_len", [](const Job& j) { return j.seq_len; })
+      .def_property_readonly("global_batch", [](const Job& j) { return j.global_batch; })
+      .def_property_readonly("assumptions", [](const Job& j) { return j.assumptions; });
 }
 
 template <class Described>

@@ -22,10 +22,10 @@ constexpr double informative_error = 0.7;  ///< of the prior's spread: above, th
 
 /// log(predicted / measured) of a point with x added to its parameters' logs.
 double residual(const RunPoint& p, const std::vector<RunParameter>& parameters, const Eigen::VectorXd& x) {
-  Job job = p.run->job;
-  for (const std::size_t i : p.parameters) {
-    run_field(parameters[i].field).set(job, parameters[i].prior * std::exp(x[static_cast<Eigen::Index>(i)]));
-  }
+  const Job job = with_figures(p.run->job, [&](Figures& figures) {
+    for (const std::size_t i : p.parameters)
+      run_field(parameters[i].field).set(figures, parameters[i].prior * std::exp(x[static_cast<Eigen::Index>(i)]));
+  });
   Tables tables(job);
   const Step step = step_time(tables.constants(), tables.entries(p.run->layout), p.run->layout);
   return std::log(total(step.time).value()) - p.log_measured;

@@ -22,6 +22,32 @@ bool ends_with(const std::string& path, std::string_view plain) {
   return path.ends_with(plain) || path.ends_with(std::string(plain) + ".gz");
 }
 
+/// A job file with what was measured; `notes` are among the job's assumptions.
+RunRecord measured_job(const Reader& reader, const Catalog& catalog, const std::vector<std::string>& notes) {
+  auto document = nlohmann::ordered_json::parse(reader.dump());
+  document.erase("measured");
+  const Reader file = Reader::text(document.dump(), reader.where());
+  RunRecord run;
+  run.id = reader.where();
+  run.set = "own";
+  run.tier = "A";
+  run.task = "pretrain";
+  JobSpec spec = read_job_spec(file);
+  spec.assumptions.insert(spec.assumptions.end(), notes.begin(), notes.end());
+  run.job = make_job(spec, catalog);
+  if (!run.job.layout) file.at("layout");  // refuses
+  run.layout = *run.job.layout;
+  run.framework = run.job.framework.name;
+  run.accelerator = run.job.cluster.accelerator.name;
+  const Reader measured = reader.at("measured");
+  measured.allow_only({"step_time_s", "tokens_per_s_per_gpu", "model_tflops_per_gpu", "peak_mem_gib",
+                       "step_time_spread", "steps", "warm_up_steps", "sick_steps", "notes"});
+  run.measured.step_time = step_time_of(measured, run.job);
+  if (!(run.measured.step_time->value() > 0)) measured.fail("expected a step time above 0");
+  if (const auto peak = measured.find("peak_mem_gib")) run.measured.peak_memory = Bytes::base(peak->number() * gib);
+  return run;
+}
+
 RunRecord read_any(const Reader& reader, const Catalog& catalog) {
   if (is_run_record(reader)) return read_run_record(reader, catalog);
   if (is_measured_job(reader)) return read_measured_job(reader, catalog);
@@ -35,27 +61,7 @@ bool is_measured_job(const Reader& reader) {
          reader.has("cluster");
 }
 
-RunRecord read_measured_job(const Reader& reader, const Catalog& catalog) {
-  auto document = nlohmann::ordered_json::parse(reader.dump());
-  document.erase("measured");
-  const Reader file = Reader::text(document.dump(), reader.where());
-  RunRecord run;
-  run.id = reader.where();
-  run.set = "own";
-  run.tier = "A";
-  run.task = "pretrain";
-  run.job = read_job(file, catalog);
-  run.layout = read_job_layout(file.at("layout"), run.job);
-  run.framework = run.job.framework.name;
-  run.accelerator = run.job.cluster.accelerator.name;
-  const Reader measured = reader.at("measured");
-  measured.allow_only({"step_time_s", "tokens_per_s_per_gpu", "model_tflops_per_gpu", "peak_mem_gib",
-                       "step_time_spread", "steps", "warm_up_steps", "sick_steps", "notes"});
-  run.measured.step_time = step_time_of(measured, run.job);
-  if (!(run.measured.step_time->value() > 0)) measured.fail("expected a step time above 0");
-  if (const auto peak = measured.find("peak_mem_gib")) run.measured.peak_memory = Bytes::base(peak->number() * gib);
-  return run;
-}
+RunRecord read_measured_job(const Reader& reader, const Catalog& catalog) { return measured_job(reader, catalog, {}); }
 
 std::vector<RunRecord> read_own_runs(const std::filesystem::path& path, const Catalog& catalog,
                                      const LogCompletion& completion) {
@@ -68,9 +74,7 @@ std::vector<RunRecord> read_own_runs(const std::filesystem::path& path, const Ca
     runs.push_back(read_any(Reader::file(path), catalog));
   } else {
     const RunLog log = read_run_log(path);
-    RunRecord run = read_measured_job(Reader::text(job_of_log(log, completion), path.string()), catalog);
-    run.job.assumptions.insert(run.job.assumptions.end(), log.notes.begin(), log.notes.end());
-    runs.push_back(std::move(run));
+    runs.push_back(measured_job(Reader::text(job_of_log(log, completion), path.string()), catalog, log.notes));
   }
   return runs;
 }

@@ -3,9 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "meshwright/parallel/constraints.hpp"
-#include "meshwright/parallel/job_recipe.hpp"
-
 namespace meshwright::calibrate {
 namespace {
 
@@ -88,41 +85,41 @@ int zero_stage_of(const Reading& r, const Usual& usual) {
 
 }  // namespace
 
-Framework framework_of_record(const std::string& framework_name, const std::string& date, const std::string& where,
-                              const Catalog& catalog) {
+std::string profile_of_record(const std::string& framework_name, const std::string& version, const std::string& date) {
+  // Stacks that records file under "other" and name in the version.
+  if (version.starts_with("HAI-LLM")) return "hai-llm";
+  const bool old = !date.empty() && date < "2023";
   // Flash attention entered Megatron at the end of 2022; before, attention was a chain of batched GEMM, softmax, GEMM.
-  const bool megatron = framework_name == "megatron-lm" || framework_name == "nemo";
-  if (megatron && !date.empty() && date < "2023") return framework("bignlp", where, catalog);
+  if (old && (framework_name == "megatron-lm" || framework_name == "nemo")) return "bignlp";
   // The fork that BLOOM's group trained with is not the later Megatron-DeepSpeed.
-  if (framework_name == "megatron-deepspeed" && !date.empty() && date < "2023") {
-    return framework("megatron-deepspeed-2022", where, catalog);
-  }
-  return framework(framework_name, where, catalog);
+  if (old && framework_name == "megatron-deepspeed") return "megatron-deepspeed-2022";
+  return framework_name;
 }
 
-void resolve_layout(const Reader& record, RunRecord& run) {
-  const Reading r{record.at("layout"), run.job.assumptions};
-  const Usual& usual = usual_of(run.framework);
-  Layout& l = run.layout;
-  if (!r.layout.has("tp") && !r.layout.has("pp") && !r.layout.boolean_or("fsdp", false)) {
-    run.skipped = "layout not published: no parallel degrees";
-    return;
-  }
+std::string resolve_degrees(const Reader& record, const std::string& framework, JobSpec& spec, Layout& l) {
+  const Reading r{record.at("layout"), spec.assumptions};
+  if (!r.layout.has("tp") && !r.layout.has("pp") && !r.layout.boolean_or("fsdp", false))
+    return "layout not published: no parallel degrees";
+  const int devices = spec.cluster.accelerators;
   l.tp = r.degree("tp", 1), l.pp = r.degree("pp", 1), l.cp = r.degree("cp", 1), l.ep = r.degree("ep", 1);
-  l.vp = l.pp > 1 ? r.degree("vp", virtual_stages_unsaid(r.layout, run.job.model.layers, l.pp)) : 1;
-  l.dp = std::max(1, run.job.accelerators / (l.tp * l.pp * l.cp));
-  if (l.accelerators() != run.job.accelerators) {
-    run.skipped = "layout inconsistent: tp * cp * pp does not divide the number of accelerators";
-    return;
-  }
-  l.etp = r.layout.integer_or("etp", l.ep * l.tp > l.tp * l.cp * l.dp || run.framework != "nemo" ? 1 : 0);
+  l.vp = l.pp > 1 ? r.degree("vp", virtual_stages_unsaid(r.layout, spec.shape->layers, l.pp)) : 1;
+  l.dp = std::max(1, devices / (l.tp * l.pp * l.cp));
+  if (l.accelerators() != devices)
+    return "layout inconsistent: tp * cp * pp does not divide the number of accelerators";
+  l.etp = r.layout.integer_or("etp", l.ep * l.tp > l.tp * l.cp * l.dp || framework != "nemo" ? 1 : 0);
   // JAX stacks run a replica's sequences in one pass unless told to accumulate.
-  const bool one_pass = run.framework == "maxtext" || run.framework == "jax-pax";
+  const bool one_pass = framework == "maxtext" || framework == "jax-pax";
   const int sequences = r.layout.integer_or("global_batch", 0) / l.dp;
   l.micro_batch = r.degree("micro_batch", one_pass && l.pp == 1 ? std::max(1, sequences) : 1);
-  run.job.global_batch = r.degree("global_batch", l.dp * l.micro_batch);
+  spec.global_batch = r.degree("global_batch", l.dp * l.micro_batch);
   // A source that gives sequences a step that replicas don't divide ran fewer in some of them; the mean counts.
-  l.micro_batch = std::min(l.micro_batch, std::max(1, run.job.global_batch / l.dp));
+  l.micro_batch = std::min(l.micro_batch, std::max(1, spec.global_batch / l.dp));
+  return "";
+}
+
+void resolve_choices(const Reader& record, const std::string& framework, JobSpec& spec, Layout& l) {
+  const Reading r{record.at("layout"), spec.assumptions};
+  const Usual& usual = usual_of(framework);
   l.zero_stage = zero_stage_of(r, usual);
   const int shard = r.layout.integer_or("hsdp_shard_size", 0);
   l.hsdp_shard = l.zero_stage == 3 && shard > 1 && shard < l.dp * l.cp && (l.dp * l.cp) % shard == 0 ? shard : 0;
@@ -138,13 +135,11 @@ void resolve_layout(const Reader& record, RunRecord& run) {
   l.tp_comm_overlap = l.tp > 1 && r.flag("tp_comm_overlap", usual.tp_comm_overlap && l.sequence_parallel);
   const auto extra = record.find("extra");
   l.ep_comm_overlap = l.ep > 1 && extra && extra->boolean_or("moe_a2a_overlap", false);
-  if (extra && extra->string_or("cuda_graph_impl", "none") != "none") {
-    run.job.framework.launch.kernel = {};
-    run.job.assumptions.push_back("kernel launches: captured in CUDA graphs");
-  }
-  run.job.precision = precision(r.layout.string_or("precision", "bf16"), r.layout.where() + "/precision");
-  complete_recipe(run.job);
-  l.stage_split = usual_stage_split(run.job.model.layers, run.job.framework, l.pp, l.vp);
+}
+
+bool has_cuda_graphs(const Reader& record) {
+  const auto extra = record.find("extra");
+  return extra && extra->string_or("cuda_graph_impl", "none") != "none";
 }
 
 }  // namespace meshwright::calibrate

@@ -14,7 +14,6 @@ std::string stack(const Job& j) { return "framework " + j.framework.name; }
 std::string scale_up(const Job& j) { return "medium " + j.cluster.platform.scale_up.name; }
 std::string scale_out(const Job& j) { return "medium " + j.cluster.platform.scale_out.name; }
 
-GemmEfficiency& gemm(Job& j) { return j.cluster.accelerator.efficiency.of(j.precision.gemm); }
 const GemmEfficiency& gemm(const Job& j) { return j.cluster.accelerator.efficiency.of(j.precision.gemm); }
 
 bool always(const Job&, const Layout&) { return true; }
@@ -33,7 +32,7 @@ constexpr RunField framework_number(std::string_view field, double spread, doubl
           most,
           stack,
           [](const Job& j) { return j.framework.*Part.*Member; },
-          [](Job& j, double v) { j.framework.*Part.*Member = v; },
+          [](Figures& f, double v) { f.framework.*Part.*Member = v; },
           enters,
           of_experts};
 }
@@ -45,7 +44,7 @@ constexpr RunField framework_time(std::string_view field, double spread, bool (*
           no_limit,
           stack,
           [](const Job& j) { return (j.framework.*Part.*Member).value(); },
-          [](Job& j, double v) { j.framework.*Part.*Member = Seconds::base(v); },
+          [](Figures& f, double v) { f.framework.*Part.*Member = Seconds::base(v); },
           enters,
           of_experts};
 }
@@ -70,11 +69,10 @@ constexpr RunField gemm_row(std::string_view field) {
           1,
           device,
           [](const Job& j) { return gemm(j).sustained; },
-          [](Job& j, double v) {
-            gemm(j).sustained = v;
-            if (same_rate(T, DType::bf16)) {
-              j.cluster.accelerator.efficiency.of(DType::bf16).sustained = v;
-              j.cluster.accelerator.efficiency.of(DType::fp16).sustained = v;
+          [](Figures& f, double v) {
+            DeviceEfficiency& e = f.accelerator.efficiency;
+            for (const DType t : {T, DType::bf16, DType::fp16}) {
+              if (same_rate(T, t)) e.of(t).sustained = v;
             }
           },
           [](const Job& j, const Layout&) { return same_rate(j.precision.gemm, T); }};
@@ -89,15 +87,15 @@ std::span<const RunField> run_fields() {
       gemm_row<DType::fp4>("gemm.fp4.sustained"),
       gemm_row<DType::int8>("gemm.int8.sustained"),
       RunField{"scale_up.in_step", 0.1, 1, scale_up, [](const Job& j) { return j.cluster.platform.scale_up.in_step; },
-               [](Job& j, double v) { j.cluster.platform.scale_up.in_step = v; }, has_tensor, false,
+               [](Figures& f, double v) { f.platform.scale_up.in_step = v; }, has_tensor, false,
                [](const Job& j) { return j.cluster.platform.scale_up.evidence != Evidence::extrapolated; }},
       RunField{"scale_out.in_step", 0.3, 1, scale_out,
                [](const Job& j) { return j.cluster.platform.scale_out.in_step; },
-               [](Job& j, double v) { j.cluster.platform.scale_out.in_step = v; }, on_efa},
+               [](Figures& f, double v) { f.platform.scale_out.in_step = v; }, on_efa},
       RunField{"attention.forward", 0.1, 1, device,
                [](const Job& j) { return j.cluster.accelerator.efficiency.attention.forward; },
-               [](Job& j, double v) {
-                 AttentionEfficiency& a = j.cluster.accelerator.efficiency.attention;
+               [](Figures& f, double v) {
+                 AttentionEfficiency& a = f.accelerator.efficiency.attention;
                  const double factor = v / a.forward;
                  a.forward = v, a.backward *= factor, a.softmax *= factor;
                },

@@ -19,7 +19,7 @@ struct RunField {
   double most;
   std::string (*owner)(const Job&);
   double (*get)(const Job&);
-  void (*set)(Job&, double);
+  void (*set)(Figures&, double);
   bool (*enters)(const Job&, const Layout&);
   bool of_experts = false;                 ///< only runs of expert models tell it
   bool (*measured)(const Job&) = nullptr;  ///< whether a benchmark of it exists; null = yes. Without one its prior is

@@ -5,6 +5,7 @@
 #include "calibrate/run_layout.hpp"
 #include "core/embedded.hpp"
 #include "meshwright/core/names.hpp"
+#include "meshwright/parallel/constraints.hpp"
 
 namespace meshwright::calibrate {
 namespace {
@@ -61,13 +62,16 @@ constexpr OwnKernels own_kernels[] = {
     {"simumax-b200", 0.73},  // SimuMax, configs/system/b200_bf16_ceperm.json (github.com/MooreThreads/SimuMax)
 };
 
-void use_own_kernel_table(RunRecord& run) {
-  for (const OwnKernels& box : own_kernels) {
-    if (run.set != box.set) continue;
-    for (GemmEfficiency& gemm : run.job.cluster.accelerator.efficiency.gemm) gemm.ceiling *= box.gemm;
-    run.job.cluster.accelerator.name += " (" + run.set + ")";
-    run.job.assumptions.push_back("GEMM rates of the source's own kernel table");
-  }
+/// What the record says of the machine's and the stack's own figures.
+Job with_own_figures(const Job& job, const Reader& record, const std::string& set) {
+  return with_figures(job, [set, graphs = has_cuda_graphs(record)](Figures& figures) {
+    for (const OwnKernels& box : own_kernels) {
+      if (set != box.set) continue;
+      for (GemmEfficiency& gemm : figures.accelerator.efficiency.gemm) gemm.ceiling *= box.gemm;
+      figures.accelerator.name += " (" + set + ")";
+    }
+    if (graphs) figures.framework.launch.kernel = {};
+  });
 }
 
 /// "cluster" of a record as what it says; zero or null = not said.
@@ -98,28 +102,31 @@ void read_job_of_record(const Reader& record, const Catalog& catalog, RunRecord&
     run.skipped = why;
     return;
   }
-  run.job.model = *model;
-  const Reader cluster = record.at("cluster");
+  const Reader cluster = record.at("cluster"), layout = record.at("layout");
   if (!cluster.has("count")) {
     run.skipped = "number of accelerators not published";
     return;
   }
-  run.job.accelerators = cluster.integer_or("count", 1, 1);
-  run.job.seq_len = record.at("seq_len").integer(1);
-  try {
-    run.job.cluster = complete(cluster_of_record(cluster, catalog), catalog);
-  } catch (const Error& error) {
-    run.skipped = error.what_happened();  // a device or fabric that the database lacks, or counts that don't fit
+  JobSpec spec{.shape = *model, .cluster = cluster_of_record(cluster, catalog)};
+  spec.places.prefix = layout.where() + "/";
+  spec.seq_len = record.at("seq_len").integer(1);
+  const std::string version = layout.string_or("framework_version", "");
+  spec.framework = profile_of_record(run.framework, version, record.at("source").string_or("date", ""));
+  if (spec.framework == "hai-llm") run.framework = spec.framework;
+  spec.precision = layout.string_or("precision", "bf16");
+  if (why = resolve_degrees(record, run.framework, spec, run.layout); !why.empty()) {
+    run.skipped = why;
     return;
   }
-  run.job.assumptions = run.job.cluster.assumptions;
-  use_own_kernel_table(run);
-  const std::string version = record.at("layout").string_or("framework_version", "");
-  // Stacks that records file under "other" and name in the version.
-  if (version.starts_with("HAI-LLM")) run.framework = "hai-llm";
-  run.job.framework = framework_of_record(run.framework, record.at("source").string_or("date", ""),
-                                          record.at("layout").where() + "/framework", catalog);
-  resolve_layout(record, run);
+  resolve_choices(record, run.framework, spec, run.layout);
+  if (has_cuda_graphs(record)) spec.assumptions.emplace_back("kernel launches: captured in CUDA graphs");
+  try {
+    run.job = with_own_figures(make_job(spec, catalog), record, run.set);
+  } catch (const Error& error) {
+    run.skipped = error.what_happened();  // a device, fabric, stack or format that is not known, or lacking
+    return;
+  }
+  run.layout.stage_split = usual_stage_split(run.job.model.layers, run.job.framework, run.layout.pp, run.layout.vp);
 }
 
 void read_into(const Reader& record, const Catalog& catalog, RunRecord& run) {

@@ -106,10 +106,10 @@ struct Extra {
   double waiting = 0, planned = 0, rollback = 0;
 };
 
-parallel::Prediction predict_other(parallel::Job job, const Layout& layout, int seq_len, int global_batch,
+parallel::Prediction predict_other(const parallel::Job& planned, const Layout& layout, int seq_len, int global_batch,
                                    const std::string& where) {
-  job.seq_len = seq_len;
-  job.global_batch = global_batch;
+  const parallel::Job job = parallel::with(
+      planned, [&](parallel::JobSpec& spec) { spec.seq_len = seq_len, spec.global_batch = global_batch; });
   if (const auto refused = parallel::violation(job, layout)) {
     throw Error(where, fmt::format("the layout {} cannot run sequences of {} with a batch of {}: {}",
                                    describe_layout(layout), seq_len, global_batch, refused->text()));

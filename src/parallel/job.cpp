@@ -2,138 +2,247 @@
 
 #include <fmt/format.h>
 
-#include "meshwright/parallel/job_recipe.hpp"
+#include <algorithm>
+#include <new>
+
 #include "meshwright/parallel/placement.hpp"
+#include "parallel/complete_recipe.hpp"
 
 namespace meshwright::parallel {
+
+/// The one door to Job's constructor.
+struct JobMaker {
+  static Job make(JobParts parts) { return Job(std::make_shared<const JobParts>(std::move(parts))); }
+  static JobParts parts(const Job& job) { return *job.parts_; }
+};
+
 namespace {
 
 constexpr int largest_count = 1 << 24;
 
-Transformer read_job_model(const Reader& reader) {
-  return reader.is_object() ? read_model(reader) : load_model(reader.string(), reader.where());
-}
+/// Makes the members of a job, collecting what had to be assumed.
+class Making {
+ public:
+  Making(const JobSpec& spec, const Catalog& catalog) : spec_(spec), catalog_(catalog) { parts_.spec = spec; }
 
-/// Accelerators that "gpus" or else the layout asks for; 0 = not said.
-int accelerators_asked(const Reader& reader, std::vector<std::string>& assumptions) {
-  if (reader.has("gpus")) return reader.at("gpus").integer(1, largest_count);
-  const auto layout = reader.find("layout");
-  if (!layout || reader.has("nodes") || !layout->has("dp")) return 0;
-  const int count = read_layout(*layout).accelerators();
-  assumptions.push_back(fmt::format("gpus: {} (tp * cp * pp * dp of the layout)", count));
-  return count;
-}
-
-void read_job_cluster(const Reader& reader, const Catalog& catalog, Job& job) {
-  const Reader cluster = reader.at("cluster");
-  const int nodes = reader.integer_or("nodes", 0, 1, largest_count);
-  const int asked = accelerators_asked(reader, job.assumptions);
-  ClusterSpec spec{.where = cluster.where()};
-  if (cluster.is_object()) {
-    spec = read_cluster_spec(cluster);
-  } else {
-    spec.of = cluster.string();
+  JobParts run() {
+    parts_.assumptions = spec_.assumptions;
+    parts_.model = spec_.shape ? *spec_.shape : load_model(spec_.model, spec_.places.of("model"));
+    parts_.seq_len = count(spec_.seq_len, "seq_len");
+    parts_.global_batch = count(spec_.global_batch, "global_batch");
+    parts_.precision =
+        workload::precision(or_usual(spec_.precision, "precision", "bf16"), spec_.places.of("precision"));
+    choose_framework();
+    choose_imbalance();
+    choose_cluster();
+    check_precision();
+    complete_recipe(parts_, spec_.recipe);
+    if (spec_.layout) parts_.layout = complete_layout(*spec_.layout);
+    return std::move(parts_);
   }
-  job.cluster = complete(narrowed(std::move(spec), nodes, asked, reader.where()), catalog);
-  job.accelerators = job.cluster.accelerators();
-  job.assumptions.insert(job.assumptions.end(), job.cluster.assumptions.begin(), job.cluster.assumptions.end());
+
+ private:
+  void assume(std::string sentence) { parts_.assumptions.push_back(std::move(sentence)); }
+
+  int count(int said, std::string_view member) const {
+    if (said >= 1 && said <= largest_count) return said;
+    throw Error(spec_.places.of(member), fmt::format("found {}, expected 1 to {}", said, largest_count));
+  }
+
+  std::string or_usual(const std::string& said, std::string_view member, std::string_view usual) {
+    if (!said.empty()) return said;
+    assume(fmt::format("{}: {} (default)", member, usual));
+    return std::string(usual);
+  }
+
+  void choose_framework() {
+    const std::string name = or_usual(spec_.framework, "framework", "megatron-core");
+    ReleaseChoice choice;
+    parts_.framework =
+        parallel::framework(name, spec_.places.of("framework"), catalog_, spec_.framework_version, spec_.date, &choice);
+    const std::string sentence =
+        assumption(choice, parts_.framework.releases, parts_.framework.name, spec_.framework_version);
+    if (!sentence.empty()) assume(sentence);
+  }
+
+  void choose_imbalance() {
+    constexpr double most = 1000;
+    const std::string where = spec_.places.of("moe_imbalance");
+    if (!spec_.moe_imbalance) {
+      if (parts_.model.is_moe()) assume("moe_imbalance: 1, tokens spread evenly over experts (default)");
+      return;
+    }
+    const double value = *spec_.moe_imbalance;
+    if (!(value >= 1 && value <= most)) {
+      throw Error(where, fmt::format("found {:g}, expected the busiest expert rank over the mean, from 1 to {:g}",
+                                     value, most));
+    }
+    if (!parts_.model.is_moe() && value > 1)
+      throw Error(where, fmt::format("found {:g}, {} has no experts", value, parts_.model.name));
+    parts_.moe_imbalance = value;
+  }
+
+  void choose_cluster() {
+    ClusterSpec cluster = spec_.cluster;
+    if (cluster.nodes == 0 && cluster.accelerators == 0 && spec_.layout && spec_.layout->has("dp")) {
+      cluster.accelerators = read_layout(*spec_.layout).accelerators();
+      assume(fmt::format("gpus: {} (tp * cp * pp * dp of the layout)", cluster.accelerators));
+    }
+    parts_.cluster = complete(cluster, catalog_);
+    parts_.accelerators = parts_.cluster.accelerators();
+    const std::vector<std::string>& assumed = parts_.cluster.assumptions;
+    parts_.assumptions.insert(parts_.assumptions.end(), assumed.begin(), assumed.end());
+  }
+
+  /// The accelerator must have matrix units for both formats of the recipe.
+  void check_precision() const {
+    const Accelerator& device = parts_.cluster.accelerator;
+    const auto runs = [&](const Precision& p) {
+      return device.peak(p.gemm).value() > 0 && device.peak(p.rest).value() > 0;
+    };
+    if (runs(parts_.precision)) return;
+    std::string valid;
+    for (const Precision& p : precisions()) {
+      if (runs(p)) valid += (valid.empty() ? "" : ", ") + std::string(p.name);
+    }
+    throw Error(spec_.places.of("precision"), fmt::format("found {}, {} has no such matrix units; expected one of {}",
+                                                          parts_.precision.name, device.name, valid));
+  }
+
+  /// A missing dp is what is left of the accelerators, missing overlaps are the stack's.
+  Layout complete_layout(const Reader& layout) {
+    Layout result = read_layout(layout);
+    const auto assume_layout = [&](std::string_view key, const std::string& value, std::string_view why) {
+      assume(fmt::format("layout {}: {} ({})", key, value, why));
+    };
+    if (!layout.has("dp")) {
+      result.dp = std::max(1, parts_.accelerators / (result.tp * result.cp * result.pp));
+      assume_layout("dp", std::to_string(result.dp), "accelerators / (tp * cp * pp)");
+    }
+    if (!layout.has("etp") && parts_.model.is_moe()) {
+      result.etp = expert_tensor_parallel(result, parts_.framework);
+      assume_layout(
+          "etp", std::to_string(result.etp),
+          fmt::format("{}: {}", parts_.framework.name, parts_.framework.defaults.experts_cut_by_tp ? "tp" : "1"));
+    }
+    if (!layout.has("cp_kind") && result.cp > 1) {
+      result.cp_kind = context_kind(result, parts_.framework);
+      assume_layout("cp_kind", std::string(result.cp_kind.name()), parts_.framework.name);
+    }
+    if (!layout.has("micro_batch")) assume_layout("micro_batch", "1", "default");
+    if (!layout.has("zero_stage")) {
+      result.zero_stage = std::min(result.zero_stage, parts_.framework.rules.max_zero_stage);
+      assume_layout("zero_stage", std::to_string(result.zero_stage), "default");
+    }
+    if (!layout.has("recompute")) assume_layout("recompute", std::string(name(result.recompute)), "default");
+    const auto overlap = [&](std::string_view key, bool Layout::*field, bool usual) {
+      if (layout.has(key)) return;
+      result.*field = usual;
+      assume_layout(key, usual ? "true" : "false", parts_.framework.name);
+    };
+    const StackDefaults& usual = parts_.framework.defaults;
+    overlap("overlap_grad_reduce", &Layout::overlap_grad_reduce, usual.overlap_grad_reduce);
+    overlap("overlap_param_gather", &Layout::overlap_param_gather, usual.overlap_param_gather);
+    overlap("tp_comm_overlap", &Layout::tp_comm_overlap, usual.tp_comm_overlap);
+    return result;
+  }
+
+  const JobSpec& spec_;
+  const Catalog& catalog_;
+  JobParts parts_;
+};
+
+void apply_figures(const FigureEdit& edit, JobParts& parts) {
+  Figures figures{parts.cluster.accelerator, parts.cluster.platform, parts.framework};
+  edit(figures);
+  parts.cluster.accelerator = std::move(figures.accelerator);
+  parts.cluster.platform = std::move(figures.platform);
+  parts.framework = std::move(figures.framework);
+  parts.figure_edits.push_back(edit);
 }
 
-template <class Value, class Lookup>
-Value looked_up(const Reader& reader, std::string_view key, std::string_view fallback, Job& job, Lookup lookup) {
-  if (const auto member = reader.find(key)) return lookup(member->string(), member->where());
-  job.assumptions.push_back(fmt::format("{}: {} (default)", key, fallback));
-  return lookup(fallback, reader.where());
+void slow_down(Medium& m, double factor) {
+  m.base *= factor;
+  for (Rate* rate :
+       {&m.ring[0], &m.ring[1], &m.ring[2], &m.in_switch, &m.all_to_all.ll, &m.all_to_all.simple, &m.point_to_point})
+    rate->step *= factor;
+  m.all_to_all.base *= factor;
+  m.all_to_all.fence *= factor;
 }
 
 }  // namespace
 
-Job read_job(const Reader& reader, const Catalog& catalog) {
-  reader.allow_only({"model", "cluster", "nodes", "gpus", "seq_len", "global_batch", "precision", "framework",
-                     "framework_version", "recipe", "moe_imbalance", "layout"});
-  Job job;
-  job.model = read_job_model(reader.at("model"));
-  job.seq_len = reader.at("seq_len").integer(1, largest_count);
-  job.global_batch = reader.at("global_batch").integer(1, largest_count);
-  job.precision = looked_up<Precision>(reader, "precision", "bf16", job, precision);
-  const std::string version = reader.string_or("framework_version", "");
-  ReleaseChoice release;
-  const auto stack = [&](std::string_view name, const std::string& where) {
-    return framework(name, where, catalog, version, "", &release);
-  };
-  job.framework = looked_up<Framework>(reader, "framework", "megatron-core", job, stack);
-  const std::string assumed = assumption(release, job.framework.releases, job.framework.name, version);
-  if (!assumed.empty()) job.assumptions.push_back(assumed);
-  if (const auto imbalance = reader.find("moe_imbalance")) {
-    job.moe_imbalance = moe_imbalance(job.model, imbalance->number(), imbalance->where());
-  } else if (job.model.is_moe()) {
-    job.assumptions.emplace_back("moe_imbalance: 1, tokens spread evenly over experts (default)");
-  }
-  read_job_cluster(reader, catalog, job);
-  const auto recipe = reader.find("precision");
-  check_precision(job, recipe ? recipe->where() : reader.where());
-  complete_recipe(job, reader.find("recipe"));
-  return job;
+std::string Places::of(std::string_view member) const {
+  std::string text = prefix + std::string(member);
+  if (spelling == Spelling::flag) std::ranges::replace(text, '_', '-');
+  return text;
 }
 
-void check_precision(const Job& job, const std::string& where) {
-  const Accelerator& device = job.cluster.accelerator;
-  const auto runs = [&](const Precision& p) {
-    return device.peak(p.gemm).value() > 0 && device.peak(p.rest).value() > 0;
-  };
-  if (runs(job.precision)) return;
-  std::string valid;
-  for (const Precision& p : precisions()) {
-    if (runs(p)) valid += (valid.empty() ? "" : ", ") + std::string(p.name);
-  }
-  throw Error(where, fmt::format("found {}, {} has no such matrix units; expected one of {}", job.precision.name,
-                                 device.name, valid));
+Job::Job() : Job(std::make_shared<const JobParts>()) {}
+Job::Job(std::shared_ptr<const JobParts> parts)
+    : model(parts->model),
+      cluster(parts->cluster),
+      accelerators(parts->accelerators),
+      seq_len(parts->seq_len),
+      global_batch(parts->global_batch),
+      precision(parts->precision),
+      framework(parts->framework),
+      recipe(parts->recipe),
+      moe_imbalance(parts->moe_imbalance),
+      assumptions(parts->assumptions),
+      layout(parts->layout),
+      spec(parts->spec),
+      parts_(std::move(parts)) {}
+
+Job& Job::operator=(const Job& other) {
+  if (this == &other) return *this;
+  const Job kept = other;  // `other` may live inside what is let go
+  std::destroy_at(this);
+  return *std::construct_at(this, kept);  // references can't be set anew
 }
 
-double moe_imbalance(const Transformer& model, double value, const std::string& where) {
-  constexpr double most = 1000;
-  if (!(value >= 1 && value <= most)) {
-    throw Error(where,
-                fmt::format("found {:g}, expected the busiest expert rank over the mean, from 1 to {:g}", value, most));
-  }
-  if (!model.is_moe() && value > 1) throw Error(where, fmt::format("found {:g}, {} has no experts", value, model.name));
-  return value;
+Job make_job(const JobSpec& spec, const Catalog& catalog) { return JobMaker::make(Making(spec, catalog).run()); }
+
+Job read_job(const Reader& reader, const Catalog& catalog) { return make_job(read_job_spec(reader), catalog); }
+
+Job with(const Job& job, const std::function<void(JobSpec&)>& edit) {
+  JobSpec spec = job.spec;
+  edit(spec);
+  JobParts parts = Making(spec, Catalog(job.cluster.catalog)).run();
+  for (const FigureEdit& figures : JobMaker::parts(job).figure_edits) apply_figures(figures, parts);
+  return JobMaker::make(std::move(parts));
 }
 
-Layout read_job_layout(const Reader& layout, Job& job) {
-  Layout result = read_layout(layout);
-  const auto assume = [&](std::string_view key, const std::string& value, std::string_view why) {
-    job.assumptions.push_back(fmt::format("layout {}: {} ({})", key, value, why));
-  };
-  if (!layout.has("dp")) {
-    const int model_parallel = result.tp * result.cp * result.pp;
-    result.dp = job.accelerators / model_parallel < 1 ? 1 : job.accelerators / model_parallel;
-    assume("dp", std::to_string(result.dp), "accelerators / (tp * cp * pp)");
+Job with_figures(const Job& job, FigureEdit edit) {
+  JobParts parts = JobMaker::parts(job);
+  apply_figures(edit, parts);
+  return JobMaker::make(std::move(parts));
+}
+
+Job scaled(const Job& job, Resource resource, double factor) {
+  if (resource == Resource::scale_up_bandwidth || resource == Resource::nic_bandwidth) {
+    const Node node = job.cluster.node;
+    return with(job, [&](JobSpec& spec) {
+      NodeSpec& said = spec.cluster.node;
+      if (resource == Resource::nic_bandwidth && node.nics > 0) said.nic_bandwidth = node.nic_bandwidth * factor;
+      if (resource == Resource::scale_up_bandwidth && node.scale_up_bandwidth.value() > 0)
+        said.scale_up_bandwidth = node.scale_up_bandwidth * factor;
+    });
   }
-  if (!layout.has("etp") && job.model.is_moe()) {
-    result.etp = expert_tensor_parallel(result, job.framework);
-    assume("etp", std::to_string(result.etp),
-           fmt::format("{}: {}", job.framework.name, job.framework.defaults.experts_cut_by_tp ? "tp" : "1"));
-  }
-  if (!layout.has("cp_kind") && result.cp > 1) {
-    result.cp_kind = context_kind(result, job.framework);
-    assume("cp_kind", std::string(result.cp_kind.name()), job.framework.name);
-  }
-  if (!layout.has("micro_batch")) assume("micro_batch", "1", "default");
-  if (!layout.has("zero_stage")) {
-    result.zero_stage = result.zero_stage > job.framework.rules.max_zero_stage ? job.framework.rules.max_zero_stage : 1;
-    assume("zero_stage", std::to_string(result.zero_stage), "default");
-  }
-  if (!layout.has("recompute")) assume("recompute", std::string(name(result.recompute)), "default");
-  const auto overlap = [&](std::string_view key, bool Layout::*field, bool usual) {
-    if (layout.has(key)) return;
-    result.*field = usual;
-    assume(key, usual ? "true" : "false", job.framework.name);
-  };
-  overlap("overlap_grad_reduce", &Layout::overlap_grad_reduce, job.framework.defaults.overlap_grad_reduce);
-  overlap("overlap_param_gather", &Layout::overlap_param_gather, job.framework.defaults.overlap_param_gather);
-  overlap("tp_comm_overlap", &Layout::tp_comm_overlap, job.framework.defaults.tp_comm_overlap);
-  return result;
+  return with_figures(job, [resource, factor](Figures& figures) {
+    Accelerator& device = figures.accelerator;
+    if (resource == Resource::compute) {
+      for (FlopsPerSecond& peak : device.peak_dense) peak *= factor;
+      for (AttentionEfficiency* a : {&device.efficiency.attention, &device.efficiency.attention_v2})
+        a->softmax *= factor;
+    }
+    if (resource == Resource::memory_bandwidth) device.memory_bandwidth *= factor;
+    if (resource == Resource::memory_capacity) device.memory_capacity *= factor;
+    if (resource == Resource::latency) {
+      for (Medium* m : {&figures.platform.scale_up, &figures.platform.host, &figures.platform.scale_out})
+        slow_down(*m, factor);
+    }
+  });
 }
 
 }  // namespace meshwright::parallel

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "parallel/complete_recipe.hpp"
 #include "parallel/part_reader.hpp"
 
 namespace meshwright::parallel {
@@ -37,7 +38,7 @@ bool is_off(const Json& value) {
 }
 
 /// Whether a field tells anything about this job.
-bool enters(std::string_view part, std::string_view key, const Job& job) {
+bool enters(std::string_view part, std::string_view key, const JobParts& job) {
   const Recipe& r = job.recipe;
   if (part == "trainable") return key == "kind" || key == "frozen" || r.trainable.kind == TrainableKind::lora;
   if (part == "offload") return key != "activation_layers" || r.offload.activations;
@@ -48,7 +49,7 @@ bool enters(std::string_view part, std::string_view key, const Job& job) {
   return job.model.is_moe() || !of_experts;
 }
 
-void list_defaults(Job& job, const std::optional<Reader>& stated) {
+void list_defaults(JobParts& job, const std::optional<Reader>& stated) {
   const std::string owner = job.framework.name + (job.framework.version.empty() ? "" : " " + job.framework.version);
   describe(job.recipe, [&](std::string_view part, const auto& fields) {
     const auto said = stated ? stated->find(part) : std::nullopt;
@@ -69,7 +70,7 @@ bool has_kernel(const Accelerator& device, const AttentionKernel& kernel) {
 }
 
 /// The stack's kernels that the device has, best first.
-std::vector<std::string> kernels_of(const Job& job) {
+std::vector<std::string> kernels_of(const JobParts& job) {
   std::vector<std::string> names;
   for (const std::string& name : job.framework.kernels.attention) {
     const AttentionKernel& kernel = attention_kernel(name, "framework " + job.framework.name + "/kernels/attention");
@@ -78,7 +79,7 @@ std::vector<std::string> kernels_of(const Job& job) {
   return names;
 }
 
-void settle_attention(Job& job, const std::string& where) {
+void settle_attention(JobParts& job, const std::string& where) {
   std::string& name = job.recipe.kernels.attention;
   const std::vector<std::string> valid = kernels_of(job);
   if (name == "auto") {
@@ -100,7 +101,7 @@ std::string place(const std::optional<Reader>& stated, std::string_view part, st
   return member ? member->where() : fmt::format("recipe/{}/{}", part, key);
 }
 
-void check_formats(const Job& job, const std::optional<Reader>& stated) {
+void check_formats(const JobParts& job, const std::optional<Reader>& stated) {
   const Recipe& r = job.recipe;
   const auto refuse = [&](std::string_view part, std::string_view key, const std::string& what) {
     throw Error(place(stated, part, key), what);
@@ -135,7 +136,7 @@ const Recipe& usual_recipe(const Framework& framework, const Precision& precisio
   return framework.recipe;
 }
 
-void complete_recipe(Job& job, const std::optional<Reader>& stated) {
+void complete_recipe(JobParts& job, const std::optional<Reader>& stated) {
   job.recipe = usual_recipe(job.framework, job.precision);
   if (stated) read_field(*stated, job.recipe);
   settle_attention(job, place(stated, "kernels", "attention"));

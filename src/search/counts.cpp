@@ -24,12 +24,11 @@ std::vector<int> accelerator_counts(const Job& job) {
   return {counts.begin(), counts.end()};
 }
 
-Job with_accelerators(Job job, int accelerators) {
+Job with_accelerators(const Job& job, int accelerators) {
   if (accelerators < 1 || accelerators > job.cluster.accelerators()) {
     throw Error("accelerators", fmt::format("found {}, expected 1 to {}", accelerators, job.cluster.accelerators()));
   }
-  job.accelerators = accelerators;
-  return job;
+  return with(job, [&](JobSpec& spec) { spec.cluster.accelerators = accelerators; });
 }
 
 }  // namespace meshwright::search

@@ -85,9 +85,9 @@ TEST(RunFit, FindsAParameterThatTheRunsWereMadeWith) {
       RunRecord run = read(record_text(R"({"tp": 1, "pp": 1, "micro_batch": 1, "global_batch": )" +
                                            std::to_string(batch) + R"(, "precision": "bf16", "framework": "nemo"})",
                                        "pretrain", "H100-SXM5-80GB", std::to_string(layers)));
-      run.job.model.name = "m" + std::to_string(layers);
-      Job made = run.job;
-      made.cluster.accelerator.efficiency.of(DType::bf16).sustained *= 0.9;
+      run.job = with(run.job, [&](JobSpec& spec) { spec.shape->name = "m" + std::to_string(layers); });
+      const Job made = with_figures(
+          run.job, [](Figures& figures) { figures.accelerator.efficiency.of(DType::bf16).sustained *= 0.9; });
       run.measured.step_time = predict(made, run.layout).step_time;
       runs.push_back(run);
     }

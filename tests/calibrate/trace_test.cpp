@@ -32,7 +32,7 @@ Planned planned(const std::string& json) {
   const Reader file = Reader::text(json, "job.json");
   Planned p;
   p.job = read_job(file, builtin_catalog());
-  const Layout layout = read_job_layout(file.at("layout"), p.job);
+  const Layout layout = *p.job.layout;
   EXPECT_FALSE(violation(p.job, layout)) << violation(p.job, layout)->text();
   p.prediction = predict(p.job, layout);
   return p;

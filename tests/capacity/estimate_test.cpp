@@ -130,9 +130,8 @@ TEST(Estimate, ALayoutThatCannotRunAPhaseIsNamed) {
   const Reader text = Reader::text(R"({"model": "llama-3-8b", "cluster": "dgx-h100", "nodes": 4, "seq_len": 8192,
     "global_batch": 256, "layout": {"tp": 1, "pp": 1, "dp": 32, "micro_batch": 1, "zero_stage": 1, "recompute": "full"}})",
                                    "job");
-  parallel::Job job = parallel::read_job(text, builtin_catalog());
-  const Layout layout = parallel::read_job_layout(text.at("layout"), job);
-  const parallel::Prediction p = parallel::predict(job, layout);
+  const parallel::Job job = parallel::read_job(text, builtin_catalog());
+  const parallel::Prediction p = parallel::predict(job, *job.layout);
   const auto run = [&](int seq_len, int batch) {
     return make_run(builtin_catalog(), job, p, {.phases = {{"a", 1e9, 8192, 256}, {"b", 1e9, seq_len, batch}}}, {},
                     "run");

@@ -17,9 +17,8 @@ struct PublishedRun {
 
 PublishedRun run_of(const char* json, double tokens) {
   const Reader reader = Reader::text(json, "job");
-  parallel::Job job = parallel::read_job(reader, builtin_catalog());
-  const Layout layout = parallel::read_job_layout(reader.at("layout"), job);
-  const parallel::Prediction prediction = parallel::predict(job, layout);
+  const parallel::Job job = parallel::read_job(reader, builtin_catalog());
+  const parallel::Prediction prediction = parallel::predict(job, *job.layout);
   const RunSchedule schedule{.phases = {{"main", tokens, job.seq_len, job.global_batch}}};
   return {job, prediction, make_run(builtin_catalog(), job, prediction, schedule, {}, "run")};
 }

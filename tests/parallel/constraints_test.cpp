@@ -116,7 +116,7 @@ TEST(Constraints, EveryRefusalNamesRuleNeededAndAvailable) {
   const Layout eight{.tp = 8, .pp = 16, .dp = 128};
   Job job = test_job(llama_405b(), 16384, 8192, 2048);
   EXPECT_FALSE(constraint(job, eight));
-  job.accelerators = 16000;
+  job = test_job(llama_405b(), 16000, 8192, 2048);
   EXPECT_EQ(constraint(job, eight)->text(), "tp * cp * pp * dp = accelerators: needs 16384, has 16000");
   job = test_job(llama(40, 5120, 13824, 40, 40), 3, 4096, 8);
   EXPECT_EQ(constraint(job, {.tp = 3})->text(), "heads % tp (megatron-core): needs a multiple of tp 3, has 40 heads");

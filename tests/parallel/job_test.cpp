@@ -42,8 +42,9 @@ TEST(Job, AcceleratorsFollowTheLayout) {
 TEST(Job, LayoutTakesWhatIsLeftAndTheStacksOverlaps) {
   const Reader file = text(R"({"model": "llama-3.1-8b", "cluster": "dgx-h100", "gpus": 64, "seq_len": 8192,
                                "global_batch": 64, "framework": "nanotron", "layout": {"tp": 2, "pp": 2}})");
-  Job job = read_job(file, builtin_catalog());
-  const Layout layout = read_job_layout(file.at("layout"), job);
+  const Job job = read_job(file, builtin_catalog());
+  ASSERT_TRUE(job.layout);
+  const Layout layout = *job.layout;
   EXPECT_EQ(layout.dp, 16);
   EXPECT_EQ(layout.overlap_param_gather, job.framework.defaults.overlap_param_gather);
   EXPECT_THAT(job.assumptions, Contains(HasSubstr("layout dp: 16")));

@@ -1,8 +1,9 @@
 #pragma once
 // Small jobs for the tests of parallel/.
+#include <functional>
 #include <string>
 
-#include "meshwright/parallel/job_recipe.hpp"
+#include "meshwright/parallel/job.hpp"
 
 namespace meshwright::parallel {
 
@@ -30,16 +31,29 @@ inline Transformer gpt(int layers, int hidden, int heads, int vocab = 51200) {
   return m;
 }
 
+/// `job` with another memory capacity of its device.
+inline Job with_capacity(const Job& job, double bytes) {
+  return with_figures(job, [bytes](Figures& figures) { figures.accelerator.memory_capacity = Bytes::base(bytes); });
+}
+/// `job` with something else of its stack.
+inline Job with_stack(const Job& job, const std::function<void(Framework&)>& edit) {
+  return with_figures(job, [edit](Figures& figures) { edit(figures.framework); });
+}
+/// `job` with a "recipe" object.
+inline Job with_recipe(const Job& job, const char* recipe) {
+  return with(job, [&](JobSpec& spec) { spec.recipe = Reader::text(recipe, "recipe.json"); });
+}
+inline Job with_precision(const Job& job, const char* format) {
+  return with(job, [&](JobSpec& spec) { spec.precision = format; });
+}
+
+/// On nodes of eight H100 with 80 GiB (of one, where that does not divide).
 inline Job test_job(Transformer model, int accelerators, int seq_len, int global_batch,
                     const std::string& stack = "megatron-core") {
-  Job job;
-  job.model = std::move(model);
-  job.accelerators = accelerators, job.seq_len = seq_len, job.global_batch = global_batch;
-  job.precision = precision("bf16", "test");
-  job.framework = framework(stack, "test");
-  job.cluster.accelerator.memory_capacity = Bytes::base(80 * 1073741824.0);
-  complete_recipe(job);
-  return job;
+  JobSpec spec{.shape = std::move(model), .seq_len = seq_len, .global_batch = global_batch, .framework = stack};
+  spec.cluster = {.of = "dgx-h100", .accelerators = accelerators};
+  if (accelerators % 8 != 0 && accelerators > 8) spec.cluster.node.accelerators = 1;
+  return make_job(spec, builtin_catalog());
 }
 
 }  // namespace meshwright::parallel

@@ -76,7 +76,10 @@ MemoryRecord failed_run(const Reader& r, MemoryRecord base) {
   l.tp = r.at("TP").integer(), l.pp = r.at("PP").integer(), l.dp = r.at("DP").integer();
   l.micro_batch = r.at("MBS").integer(), l.zero_stage = r.at("ZeRO").integer();
   l.sequence_parallel = l.tp > 1;
-  base.job.global_batch = r.at("GBS").integer(), base.job.accelerators = l.accelerators();
+  const double capacity = base.job.cluster.accelerator.memory_capacity.value();
+  base.job = with_capacity(
+      test_job(base.job.model, l.accelerators(), base.job.seq_len, r.at("GBS").integer(), base.job.framework.name),
+      capacity);
   return base;
 }
 

@@ -14,9 +14,8 @@ double states(const Memory& m) { return (m.weights + m.gradients + m.optimizer).
 
 /// fp16 weights and gradients, fp32 master, momentum and variance: the 16 bytes of the ZeRO paper.
 Job zero_job(int accelerators) {
-  Job job = test_job(gpt(36, 4096, 32, 50304), accelerators, 1024, 64, "deepspeed");
-  job.recipe.states.accumulation = StateFormat::none;
-  return job;
+  return with_recipe(test_job(gpt(36, 4096, 32, 50304), accelerators, 1024, 64, "deepspeed"),
+                     R"({"states": {"accumulation": "none"}})");
 }
 
 // Rajbhandari et al. 2020, figure 1 (arxiv.org/abs/1910.02054): 7.5 B parameters on 64 devices take 120, 31.4, 16.6
@@ -65,8 +64,9 @@ TEST(Published, FarTooBig) {
 
 // ISEEKYAN/Megatron-LM pull request 132: an fp32 copy of 8 192 x 151 936 logits is 4.637 GiB.
 TEST(Published, LogitsInFp32) {
-  Job job = test_job(llama(1, 2048, 8192, 16, 16, 151936), 1, 8192, 1);
-  job.framework.rules.vocab_multiple = 1, job.recipe.loss = {};
+  const Job job = with_stack(with_recipe(test_job(llama(1, 2048, 8192, 16, 16, 151936), 1, 8192, 1),
+                                         R"({"loss": {"copies": 1, "width": "fp32", "chunk_tokens": 0}})"),
+                             [](Framework& stack) { stack.rules.vocab_multiple = 1; });
   EXPECT_NEAR(memory(job, {}).logits.value() / gib, 4.637, 0.001);
 }
 
@@ -88,16 +88,10 @@ struct Report {
 };
 
 Job fp16_job(Transformer model, int accelerators, int seq_len, int batch, const std::string& stack) {
-  Job job = test_job(std::move(model), accelerators, seq_len, batch, stack);
-  job.precision = precision("fp16", "test");
-  complete_recipe(job);
-  return job;
+  return with_precision(test_job(std::move(model), accelerators, seq_len, batch, stack), "fp16");
 }
 
-Job offloaded(Job job) {
-  job.recipe.offload.optimizer = true;
-  return job;
-}
+Job offloaded(const Job& job) { return with_recipe(job, R"({"offload": {"optimizer": true}})"); }
 
 std::vector<Report> reports() {
   const Transformer llama2 = llama(32, 4096, 11008, 32, 32, 32000);
@@ -164,9 +158,8 @@ std::vector<Report> reports() {
 }
 
 TEST(Published, UserReports) {
-  for (Report report : reports()) {
-    report.job.cluster.accelerator.memory_capacity = Bytes::base(report.capacity_gib * gib);
-    const bool fits = !memory_rule()->refuses(report.job, report.layout);
+  for (const Report& report : reports()) {
+    const bool fits = !memory_rule()->refuses(with_capacity(report.job, report.capacity_gib * gib), report.layout);
     EXPECT_EQ(fits, report.runs) << report.url << " " << describe_layout(report.layout);
   }
 }
@@ -208,11 +201,10 @@ TEST(Memory, FirstStageOfAPipelineIsTheWorst) {
 }
 
 TEST(Memory, FitHasThreeAnswers) {
-  Job job = test_job(llama_8b(), 8, 4096, 64);
+  const Job job = test_job(llama_8b(), 8, 4096, 64);
   const Memory m = memory(job, {.dp = 8});
   const auto answer = [&](double capacity) {
-    job.cluster.accelerator.memory_capacity = Bytes::base(capacity * m.reserved.value() / job.framework.memory.usable);
-    return fit(job, m);
+    return fit(with_capacity(job, capacity * m.reserved.value() / job.framework.memory.usable), m);
   };
   EXPECT_EQ(answer(1.2), Fit::fits);
   EXPECT_EQ(answer(1.03), Fit::borderline);

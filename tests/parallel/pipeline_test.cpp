@@ -182,12 +182,13 @@ TEST(Schedule, IsOneRow) {
   EXPECT_NEAR(played(c, stage).bubble().value(), closed_form(c, stage), 1e-9);
   EXPECT_DOUBLE_EQ(played(c, stage).in_flight(0, 1), in_flight(toy, 4, 1, 8, 0));
 
-  Job job = test_job(llama_8b(), 32, 4096, 128);
-  job.cluster = make_cluster(builtin_catalog(), "dgx-h100", 0, 32);
+  const Job plain = test_job(llama_8b(), 32, 4096, 128);
   const Layout layout{.tp = 2, .pp = 4, .dp = 4, .schedule = toy},
       gpipe{.tp = 2, .pp = 4, .dp = 4, .schedule = PipelineSchedule::gpipe};
-  EXPECT_EQ(refused_by(job, layout)->name, "pipeline schedule");
-  job.framework.rules.schedules.rows = {toy, PipelineSchedule::gpipe};
+  EXPECT_EQ(refused_by(plain, layout)->name, "pipeline schedule");
+  const Job job = with_stack(plain, [](Framework& stack) {
+    stack.rules.schedules.rows = {toy, PipelineSchedule::gpipe};
+  });
   EXPECT_EQ(refused_by(job, layout), nullptr);
   EXPECT_EQ(predict(job, layout).step_time, predict(job, gpipe).step_time);
   EXPECT_EQ(predict(job, layout).memory.reserved, predict(job, gpipe).memory.reserved);

@@ -107,8 +107,8 @@ TEST(Placement, HoldsTheModelOnce) {
     Transformer model = load_model(name);
     model.extra_params = model.extra_params_per_layer = 0;
     const double whole = parameter_counts(model).total + parameter_counts(model).mtp;
-    Job job = test_job(model, 8, 4096, 64, "generic");
-    job.framework.rules.vocab_multiple = 1;
+    const Job job =
+        with_stack(test_job(model, 8, 4096, 64, "generic"), [](Framework& stack) { stack.rules.vocab_multiple = 1; });
     const int ep = model.is_moe() ? 8 : 1;
     const Placement p = placement(job, {.dp = 8, .ep = ep});
     const RankParameters& held = p.stages.front().parameters;
@@ -123,8 +123,7 @@ TEST(Placement, HoldsTheModelOnce) {
 }
 
 TEST(Placement, AxesAreWhereTheFabricHasThem) {
-  Job job = test_job(llama_8b(), 64, 4096, 64);
-  job.cluster = make_cluster(builtin_catalog(), "dgx-h100", 0, 64);
+  const Job job = test_job(llama_8b(), 64, 4096, 64);
   const Placement p = placement(job, {.tp = 8, .pp = 2, .dp = 4});
   ASSERT_EQ(p.axes.size(), 3U);
   EXPECT_EQ(p.axes[0].axis, Axis::tp);

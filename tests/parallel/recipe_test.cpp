@@ -16,10 +16,8 @@ using testing::HasSubstr;
 using testing::Not;
 
 /// The job with what a "recipe" object states.
-Job with(Job job, const char* stated) {
-  job.assumptions.clear();
-  complete_recipe(job, Reader::text(stated, "job.json"));
-  return job;
+Job with(const Job& job, const char* stated) {
+  return parallel::with(job, [&](JobSpec& spec) { spec.recipe = Reader::text(stated, "job.json"); });
 }
 
 std::string refusal(const Job& job, const char* stated) {
@@ -31,9 +29,11 @@ std::string refusal(const Job& job, const char* stated) {
   }
 }
 
-Job on(const char* node, Job job) {
-  job.cluster = make_cluster(builtin_catalog(), node, 1);
-  return job;
+Job on(const char* node, const Job& job) {
+  return parallel::with(job, [&](JobSpec& spec) {
+    spec.cluster = {.of = node, .nodes = 1};
+    if (make_cluster(builtin_catalog(), node).accelerator.peak(DType::bf16).value() <= 0) spec.precision = "fp16";
+  });
 }
 
 double states_of(const Recipe& recipe, DType compute) {
@@ -46,9 +46,7 @@ double states_of(const Recipe& recipe, DType compute) {
 // (DeepSeek-V3, arXiv 2412.19437, sec. 3.3.1: fp32 master and gradients).
 TEST(Published, BytesOfAParameter) {
   const auto of = [](const char* stack, const char* format) {
-    Job job = test_job(llama_8b(), 8, 4096, 64, stack);
-    job.precision = precision(format, "test");
-    complete_recipe(job);
+    const Job job = with_precision(test_job(llama_8b(), 8, 4096, 64, stack), format);
     return states_of(job.recipe, job.precision.rest);
   };
   EXPECT_EQ(of("megatron-core", "bf16"), 18);
@@ -86,9 +84,17 @@ TEST(Published, EightBitAdamOfTorchtune) {
   EXPECT_NEAR((m.weights + m.gradients + m.optimizer).value(), 51e9, 0.03 * 51e9);
 }
 
+/// What a job assumes of its recipe.
+std::vector<std::string> recipe_lines(const Job& job) {
+  std::vector<std::string> lines;
+  std::ranges::copy_if(job.assumptions, std::back_inserter(lines),
+                       [](const std::string& line) { return line.starts_with("recipe "); });
+  return lines;
+}
+
 TEST(Recipe, EachDefaultIsListedInAFormThatCanBeStated) {
-  Job job = test_job(mixture(4, 16, 2), 8, 4096, 64);
-  const std::vector<std::string> listed = job.assumptions;
+  const Job job = test_job(mixture(4, 16, 2), 8, 4096, 64);
+  const std::vector<std::string> listed = recipe_lines(job);
   EXPECT_THAT(listed, Contains(AllOf(HasSubstr("recipe states: {"), HasSubstr(R"("optimizer":"adamw")"),
                                      HasSubstr("(megatron-core"))));
   EXPECT_THAT(listed, Contains(HasSubstr("dispatcher")));
@@ -100,7 +106,7 @@ TEST(Recipe, EachDefaultIsListedInAFormThatCanBeStated) {
     all += (all.empty() ? "{\"" : ", \"") + line.substr(name, colon - name) + "\"" + line.substr(colon, end - colon);
   }
   const Job stated = with(job, (all + "}").c_str());
-  EXPECT_THAT(stated.assumptions, testing::IsEmpty());
+  EXPECT_THAT(recipe_lines(stated), testing::IsEmpty());
   EXPECT_EQ(memory(stated, {.dp = 8}).reserved, memory(job, {.dp = 8}).reserved);
 }
 
@@ -118,10 +124,10 @@ TEST(Recipe, AttentionIsTheBestThatTheDeviceHas) {
 
 // GPT-2 large on a V100 with 32 GB, micro-batch 4, 1,024 tokens: the scores of 36 layers are kept.
 TEST(Recipe, KeptScoresDecideWhetherVoltaFits) {
-  Job job = with(on("dgx-1v", test_job(gpt(36, 1280, 20), 1, 1024, 4)), "{}");
-  EXPECT_TRUE(memory_rule()->refuses(job, {.micro_batch = 4}));
-  job.recipe.kernels.attention = "vendor";
-  EXPECT_FALSE(memory_rule()->refuses(job, {.micro_batch = 4}));
+  const Job gpt2 = test_job(gpt(36, 1280, 20), 1, 1024, 4), volta = on("dgx-1v", gpt2);
+  EXPECT_TRUE(memory_rule()->refuses(volta, {.micro_batch = 4}));
+  const double capacity = volta.cluster.accelerator.memory_capacity.value();
+  EXPECT_FALSE(memory_rule()->refuses(with_capacity(on("dgx-a100", gpt2), capacity), {.micro_batch = 4}));
 }
 
 TEST(Recipe, WrongRecipesAreRefusedWithTheirPlace) {

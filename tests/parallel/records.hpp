@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "meshwright/core/reader.hpp"
-#include "meshwright/parallel/job_recipe.hpp"
+#include "parallel/jobs.hpp"
 
 namespace meshwright::parallel {
 
@@ -75,15 +75,15 @@ inline Bytes named_capacity(const std::string& accelerator) {
 
 inline MemoryRecord memory_record(const Reader& r) {
   MemoryRecord record{.id = r.at("id").string(), .set = r.at("set").string(), .job = {}, .layout = {}};
-  record.job.model = record_model(r.at("model"));
-  record.job.accelerators = r.at("cluster").integer_or("count", 1);
-  record.job.cluster.accelerator.memory_capacity = named_capacity(r.at("cluster").string_or("accelerator", ""));
-  record.layout = record_layout(r.at("layout"), record.job.accelerators);
-  record.job.seq_len = r.integer_or("seq_len", 4096);
-  record.job.global_batch = r.at("layout").integer_or("global_batch", record.layout.dp * record.layout.micro_batch);
-  record.job.precision = precision(r.at("layout").string_or("precision", "bf16"), "record");
-  record.job.framework = framework(r.at("layout").string_or("framework", "megatron-core"), "record");
-  complete_recipe(record.job);
+  const int accelerators = r.at("cluster").integer_or("count", 1);
+  const Reader layout = r.at("layout");
+  record.layout = record_layout(layout, accelerators);
+  const Job job = test_job(record_model(r.at("model")), accelerators, r.integer_or("seq_len", 4096),
+                           layout.integer_or("global_batch", record.layout.dp * record.layout.micro_batch),
+                           layout.string_or("framework", "megatron-core"));
+  const std::string accelerator = r.at("cluster").string_or("accelerator", "");
+  record.job = with_capacity(with_precision(job, layout.string_or("precision", "bf16").c_str()),
+                             named_capacity(accelerator).value());
   record.peak_gib = r.at("measured").number_or("peak_mem_gib", 0);
   return record;
 }

@@ -13,9 +13,8 @@ namespace {
 
 Job job_on(const char* node, int accelerators, Transformer model, int seq_len, int global_batch,
            const std::string& stack = "megatron-core") {
-  Job job = test_job(std::move(model), accelerators, seq_len, global_batch, stack);
-  job.cluster = make_cluster(builtin_catalog(), node, 0, accelerators);
-  return job;
+  return with(test_job(std::move(model), accelerators, seq_len, global_batch, stack),
+              [&](JobSpec& spec) { spec.cluster = {.of = node, .accelerators = accelerators}; });
 }
 
 Step step_of(const Job& job, const Layout& layout) {
@@ -76,15 +75,14 @@ TEST(Step, FasterPartsAreNeverSlower) {
   const Job job = job_on("dgx-h100", 64, llama_8b(), 8192, 128);
   for (const Layout& l : layouts_of_64()) {
     const double base = total(step_of(job, l).time).value();
-    Job faster = job;
-    faster.cluster.accelerator.memory_bandwidth *= 2;
-    EXPECT_LE(total(step_of(faster, l).time).value(), base) << describe_layout(l);
-    faster = job;
-    for (FlopsPerSecond& peak : faster.cluster.accelerator.peak_dense) peak *= 2;
-    EXPECT_LT(total(step_of(faster, l).time).value(), base) << describe_layout(l);
-    faster = job;
-    faster.cluster.node.nic_bandwidth *= 4;
-    EXPECT_LE(total(step_of(faster, l).time).value(), base * (1 + 1e-12)) << describe_layout(l);
+    const auto faster = [&](Resource resource, double factor) {
+      return total(step_of(scaled(job, resource, factor), l).time).value();
+    };
+    EXPECT_LE(faster(Resource::memory_bandwidth, 2), base) << describe_layout(l);
+    EXPECT_LT(faster(Resource::compute, 2), base) << describe_layout(l);
+    EXPECT_LE(faster(Resource::nic_bandwidth, 4), base * (1 + 1e-12)) << describe_layout(l);
+    EXPECT_LE(faster(Resource::scale_up_bandwidth, 2), base * (1 + 1e-12)) << describe_layout(l);
+    EXPECT_LE(faster(Resource::latency, 0.5), base) << describe_layout(l);
   }
 }
 
@@ -102,8 +100,7 @@ TEST(Step, ChoicesCostWhatTheyShould) {
   EXPECT_GE(time([](Layout& l) { l.overlap_grad_reduce = false; }), plain);
   EXPECT_GE(time([](Layout& l) { l.overlap_param_gather = false; }), plain);
   EXPECT_LT(time([](Layout& l) { l.tp_comm_overlap = true; }), plain);
-  Job offloaded = job;
-  offloaded.recipe.offload.optimizer = true;
+  const Job offloaded = with_recipe(job, R"({"offload": {"optimizer": true}})");
   EXPECT_GT(total(step_of(offloaded, base).time).value(), plain);
   const auto bubble = [&](int vp) {
     Layout l = base;
@@ -116,8 +113,9 @@ TEST(Step, ChoicesCostWhatTheyShould) {
 
 TEST(Step, BubbleOfEqualStagesIsTheTextbookShare) {
   // Without embedding and head: (pp - 1) / m of the busy time (Narayanan et al. 2021, section 2.2).
-  Job job = job_on("dgx-h100", 64, llama_8b(), 8192, 512);
-  job.model.vocab = 128;
+  Transformer model = llama_8b();
+  model.vocab = 128;
+  const Job job = job_on("dgx-h100", 64, model, 8192, 512);
   const Layout l{.tp = 4, .pp = 4, .dp = 4};
   const Step s = step_of(job, l);
   const Seconds busy = total(s.time) - s.time.bubble - s.time.optimizer - s.time.pipeline - s.time.data_parallel;
@@ -125,21 +123,21 @@ TEST(Step, BubbleOfEqualStagesIsTheTextbookShare) {
 }
 
 TEST(Step, EagerHostIsAFloor) {
-  Job job = job_on("dgx-h100", 8, llama(16, 2048, 8192, 32, 32), 4096, 64, "nanotron");
+  const Job job = job_on("dgx-h100", 8, llama(16, 2048, 8192, 32, 32), 4096, 64, "nanotron");
   const Layout l{.tp = 8, .dp = 1, .micro_batch = 1, .zero_stage = 0};
   const Step s = step_of(job, l);
   const double floor = 64.0 * 16 * job.framework.host.per_layer.value();
   EXPECT_GE(total(s.time).value(), floor);
-  job.framework.host.per_layer = {};
-  EXPECT_LT(total(step_of(job, l).time).value(), floor);
+  const Job compiled = with_stack(job, [](Framework& stack) { stack.host.per_layer = {}; });
+  EXPECT_LT(total(step_of(compiled, l).time).value(), floor);
 }
 
 TEST(Step, ExpertExchangeByNodeIsCheaperAcrossNodes) {
-  Job job = job_on("dgx-h100", 64, mixture(16, 64, 8), 4096, 512);
+  const Job plain = job_on("dgx-h100", 64, mixture(16, 64, 8), 4096, 512);
   const Layout l{.dp = 64, .ep = 64, .etp = 1};
-  job.recipe.kernels.dispatcher = Dispatcher::all_to_all;
-  const Seconds by_rank = step_of(job, l).time.expert_parallel;
-  job.recipe.kernels.dispatcher = Dispatcher::deepep;
+  const Job direct = with_recipe(plain, R"({"kernels": {"dispatcher": "all-to-all"}})");
+  const Seconds by_rank = step_of(direct, l).time.expert_parallel;
+  const Job job = with_recipe(plain, R"({"kernels": {"dispatcher": "deepep"}})");
   const Seconds by_node = step_of(job, l).time.expert_parallel;
   EXPECT_GT(by_rank.value(), 0);
   EXPECT_LT(by_node, by_rank);
@@ -162,12 +160,11 @@ TEST(Step, NoCliffWhereInnerWidthIsAMultipleOfHidden) {
 }
 
 TEST(Step, BytesScaleWithTheFormat) {
-  Job job = job_on("dgx-h100", 64, llama_8b(), 8192, 128);
+  const Job plain = job_on("dgx-h100", 64, llama_8b(), 8192, 128);
   const Layout l{.tp = 8, .cp = 2, .pp = 2, .dp = 2, .micro_batch = 16, .overlap_grad_reduce = false};
   const auto entries = [&](const char* format) {
-    job.precision = precision(format, "test");
-    job.framework.overlap.tp_backward = false;
-    Tables tables(job);
+    Tables tables(
+        with_stack(with_precision(plain, format), [](Framework& stack) { stack.overlap.tp_backward = false; }));
     const Entries e = tables.entries(l);
     const Pass pass = e.shard->blocks[0].forward + e.shard->blocks[0].backward;
     return std::array{e.shard->boundary.value(), pass.tensor.value(),
@@ -193,13 +190,12 @@ TEST(Step, ExpertTensorRanksExchange) {
 
 // DeepSeek-V3 report, section 3.3.3: dispatch in fp8, combination in bf16: three quarters of the bytes.
 TEST(Step, DispatchInTheFormatOfTheExperts) {
-  Job job = job_on("dgx-h100", 64, mixture(16, 64, 8), 4096, 512);
-  job.precision = precision("fp8-block", "test");
-  job.recipe.kernels.dispatcher = Dispatcher::all_to_all;
+  const Job job = with_recipe(with_precision(job_on("dgx-h100", 64, mixture(16, 64, 8), 4096, 512), "fp8-block"),
+                              R"({"kernels": {"dispatcher": "all-to-all"}})");
   const Layout l{.dp = 64, .ep = 64, .etp = 1};
   const Seconds whole = step_of(job, l).time.expert_parallel;
-  job.framework.overlap.dispatch_low_precision = true;
-  EXPECT_NEAR(step_of(job, l).time.expert_parallel / whole, 0.75, 0.03);
+  const Job low = with_stack(job, [](Framework& stack) { stack.overlap.dispatch_low_precision = true; });
+  EXPECT_NEAR(step_of(low, l).time.expert_parallel / whole, 0.75, 0.03);
 }
 
 TEST(Step, RackOf72IsTakenInEqualParts) {

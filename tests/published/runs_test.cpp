@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include "meshwright/hardware/catalog.hpp"
-#include "meshwright/parallel/job_recipe.hpp"
 #include "meshwright/parallel/prediction.hpp"
 #include "meshwright/workload/presets.hpp"
 
@@ -11,16 +10,10 @@ namespace {
 
 Job job_of(const char* model, const char* node, int accelerators, int seq_len, int global_batch, const char* recipe,
            const char* stack) {
-  Job job;
-  job.model = load_model(model);
-  job.cluster = make_cluster(builtin_catalog(), node, 0, accelerators);
-  job.accelerators = accelerators;
-  job.seq_len = seq_len;
-  job.global_batch = global_batch;
-  job.precision = precision(recipe, "test");
-  job.framework = framework(stack, "test");
-  complete_recipe(job);
-  return job;
+  JobSpec spec{
+      .model = model, .seq_len = seq_len, .global_batch = global_batch, .precision = recipe, .framework = stack};
+  spec.cluster = {.of = node, .accelerators = accelerators};
+  return make_job(spec, builtin_catalog());
 }
 
 double model_tflops_per_device(const Job& job, const Prediction& p) {

@@ -1,30 +1,23 @@
 #pragma once
 // Jobs that the search tests share.
-#include "meshwright/parallel/job_recipe.hpp"
+#include "meshwright/parallel/job.hpp"
 
 namespace meshwright::search {
 
 inline Job test_job(const char* model, const char* node, int nodes, int seq_len, int global_batch,
-                    const char* stack = "megatron-core", int accelerators = 0) {
-  Job job;
-  job.model = load_model(model);
-  job.cluster = make_cluster(builtin_catalog(), node, nodes);
-  job.accelerators = accelerators > 0 ? accelerators : job.cluster.accelerators();
-  job.seq_len = seq_len;
-  job.global_batch = global_batch;
-  job.precision = precision("bf16", "test");
-  job.framework = framework(stack, "test");
-  complete_recipe(job);
-  return job;
+                    const char* stack = "megatron-core") {
+  JobSpec spec{.model = model, .seq_len = seq_len, .global_batch = global_batch, .framework = stack};
+  spec.cluster = {.of = node, .nodes = nodes};
+  return make_job(spec, builtin_catalog());
 }
 
-/// Small enough to enumerate: dense models and experts, several stacks, one odd number of accelerators.
+/// Small enough to enumerate: dense models and experts, several stacks, one number of nodes that is no power of two.
 inline std::vector<Job> small_jobs() {
   return {test_job("llama-3.2-1b", "dgx-h100", 1, 4096, 32),
           test_job("llama-3.2-1b", "dgx-h100", 1, 4096, 32, "torchtitan"),
           test_job("llama-3.2-1b", "dgx-h100", 2, 4096, 32, "nanotron"),
           test_job("llama-3.2-3b", "dgx-a100", 2, 8192, 64, "deepspeed"),
-          test_job("llama-3.1-8b", "dgx-h100", 2, 8192, 36, "megatron-core", 12),
+          test_job("llama-3.1-8b", "dgx-h100", 3, 8192, 36),
           test_job("bloom-7b1", "dgx-a100", 2, 2048, 64, "megatron-deepspeed"),
           test_job("mixtral-8x7b", "dgx-h100", 2, 4096, 64),
           test_job("deepseek-moe-16b", "dgx-h100", 2, 4096, 64),

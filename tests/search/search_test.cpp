@@ -152,8 +152,8 @@ TEST(Search, RunnersUpSayWhatTheyLose) {
 
 // A host that launches slower than the GPU computes hides recompute: the step takes as long with it as without.
 TEST(Search, NothingIsRecomputedWhereItGainsNothing) {
-  Job job = test_job("llama-3.2-1b", "dgx-h100", 1, 2048, 32);
-  job.framework.host.per_layer = Seconds::base(1);
+  const Job job = with_figures(test_job("llama-3.2-1b", "dgx-h100", 1, 2048, 32),
+                               [](Figures& figures) { figures.framework.host.per_layer = Seconds::base(1); });
   const Enumeration all(job, max_micro_batch);
   Seconds fastest = all.layouts.front().time;
   bool recomputing_is_as_fast = false;

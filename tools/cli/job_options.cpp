@@ -1,9 +1,6 @@
 #include "job_options.hpp"
 
-#include <fmt/format.h>
-
 #include "command.hpp"
-#include "meshwright/parallel/job_recipe.hpp"
 
 namespace meshwright::cli {
 namespace {
@@ -32,33 +29,25 @@ void add_job_options(CLI::App& command, JobOptions& o) {
   command.add_option("--framework", o.framework, "Training stack; megatron-core by default")
       ->type_name("NAME")
       ->check(some_text());
+  command.add_option("--framework-version", o.framework_version, "Its release; the newest by default")
+      ->type_name("VERSION")
+      ->check(some_text());
   command
       .add_option("--moe-imbalance", o.moe_imbalance, "Tokens of the busiest expert rank over the mean; 1 by default")
       ->check(decimal_number(1, 1000));
 }
 
-Job make_job(const JobOptions& o, const Catalog& catalog) {
-  Job job;
-  job.model = load_model(o.model, "--model");
-  job.cluster = make_cluster(catalog, o.cluster, o.nodes, o.gpus);
-  job.accelerators = o.gpus > 0 ? o.gpus : job.cluster.accelerators();
-  job.seq_len = o.seq_len;
-  job.global_batch = o.global_batch;
-  job.assumptions = job.cluster.assumptions;
-  const auto defaulted = [&](const std::string& value, const char* flag, const char* fallback) {
-    if (value.empty()) job.assumptions.push_back(fmt::format("{} {} (default)", flag, fallback));
-    return value.empty() ? std::string(fallback) : value;
-  };
-  job.precision = precision(defaulted(o.precision, "--precision", "bf16"), "--precision");
-  job.framework = framework(defaulted(o.framework, "--framework", "megatron-core"), "--framework", catalog);
-  if (o.moe_imbalance > 0) {
-    job.moe_imbalance = moe_imbalance(job.model, o.moe_imbalance, "--moe-imbalance");
-  } else if (job.model.is_moe()) {
-    job.assumptions.push_back("--moe-imbalance 1 (default): every expert gets the same number of tokens");
-  }
-  check_precision(job, "--precision");
-  complete_recipe(job);
-  return job;
+JobSpec job_spec(const JobOptions& o) {
+  JobSpec spec{.model = o.model,
+               .cluster = {.of = o.cluster, .nodes = o.nodes, .accelerators = o.gpus, .where = "--cluster"},
+               .seq_len = o.seq_len,
+               .global_batch = o.global_batch,
+               .precision = o.precision,
+               .framework = o.framework,
+               .framework_version = o.framework_version,
+               .places = {"--", Places::Spelling::flag}};
+  if (o.moe_imbalance > 0) spec.moe_imbalance = o.moe_imbalance;
+  return spec;
 }
 
 }  // namespace meshwright::cli

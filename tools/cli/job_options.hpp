@@ -8,14 +8,15 @@
 namespace meshwright::cli {
 
 struct JobOptions {
-  std::string model, cluster, precision, framework;
+  std::string model, cluster, precision, framework, framework_version;
   int nodes = 0, gpus = 0, global_batch = 0, seq_len = 0;
   double moe_imbalance = 0;
 };
 
-/// Adds --model, --cluster, --nodes, --gpus, --global-batch, --seq-len, --precision, --framework, --moe-imbalance.
+/// Adds --model, --cluster, --nodes, --gpus, --global-batch, --seq-len, --precision, --framework, --framework-version,
+/// --moe-imbalance.
 void add_job_options(CLI::App& command, JobOptions& options);
-/// The job they describe, every default listed in its assumptions. Throws Error that names the flag.
-Job make_job(const JobOptions& options, const Catalog& catalog);
+/// What they say of a job; messages about it name the flags.
+JobSpec job_spec(const JobOptions& options);
 
 }  // namespace meshwright::cli

@@ -147,7 +147,7 @@ std::string no_layout(const Job& job, const SearchResult& result) {
 }
 
 void run(const Options& options, const Globals& globals) {
-  const Job job = make_job(options.job, load_catalog(globals.hardware));
+  const Job job = make_job(job_spec(options.job), load_catalog(globals.hardware));
   if (!options.flags.empty()) launcher_flags(job, Layout{}, options.flags);  // a bad dialect is refused before the work
   const SearchOptions wanted = search_options(options.search, job);
   const SearchResult result = search_with_progress(job, wanted);

@@ -43,8 +43,9 @@ void print_people(const Job& job, const Prediction& p, bool explained) {
 
 void run(const Options& options, const Globals& globals) {
   const Reader file = Reader::file(options.job);
-  Job job = read_job(file, load_catalog(globals.hardware));
-  const Layout layout = read_job_layout(file.at("layout"), job);
+  const Job job = read_job(file, load_catalog(globals.hardware));
+  if (!job.layout) file.at("layout");  // refuses
+  const Layout layout = *job.layout;
   const auto refused = violation(job, layout);
   if (refused && refused->rule != "device memory") file.at("layout").fail("cannot run: " + refused->text());
   const Prediction prediction = predict(job, layout);

@@ -11,6 +11,6 @@ namespace meshwright::search {
 std::vector<int> accelerator_counts(const Job& job);
 
 /// `job` on the first `accelerators` of its cluster; Error where it has fewer.
-Job with_accelerators(Job job, int accelerators);
+Job with_accelerators(const Job& job, int accelerators);
 
 }  // namespace meshwright::search
