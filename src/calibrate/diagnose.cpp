@@ -115,8 +115,7 @@ std::vector<Seconds> predict_healthy(const Observation& o) {
   std::vector<Seconds> times;
   const Site site(o, o.cluster);
   for (const MeasuredRow& row : o.rows) {
-    const bool stated = !row.options.algorithm.empty() || !row.options.protocol.empty() || !row.options.nvls;
-    times.push_back(time_of(o, row, site, stated ? row.options : o.options));
+    times.push_back(time_of(o, row, site, row.options == CollectiveOptions{} ? o.options : row.options));
   }
   return times;
 }

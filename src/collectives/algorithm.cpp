@@ -3,9 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 
-#include "meshwright/core/error.hpp"
+#include "meshwright/core/names.hpp"
 #include "rows.hpp"
 
 namespace meshwright::collectives {
@@ -21,15 +20,6 @@ std::vector<Algorithm> gather_rows() {
   return all;
 }
 
-std::string letters(std::string_view text) {
-  std::string result;
-  for (const char c : text) {
-    if (std::isalnum(static_cast<unsigned char>(c)))
-      result += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  }
-  return result;
-}
-
 }  // namespace
 
 std::span<const Algorithm> algorithms() {
@@ -37,12 +27,25 @@ std::span<const Algorithm> algorithms() {
   return all;
 }
 
+std::span<const Algorithm> algorithms(Collective collective) {
+  const auto rows = std::ranges::equal_range(algorithms(), collective, {}, &Algorithm::collective);
+  return {rows.begin(), rows.end()};
+}
+
 const Algorithm* find_algorithm(Collective collective, std::string_view name) {
-  const std::string wanted = letters(name);
+  const std::string wanted = folded_name(name);
   for (const Algorithm& row : algorithms()) {
-    if (row.collective == collective && letters(row.name) == wanted) return &row;
+    if (row.collective == collective && folded_name(row.name) == wanted) return &row;
   }
   return nullptr;
+}
+
+Called called(const Algorithm& row, std::string_view name) {
+  const std::string wanted = folded_name(name);
+  const auto same = [&](std::string_view spelling) { return !spelling.empty() && folded_name(spelling) == wanted; };
+  if (same(row.name)) return Called::by_name;
+  if (same(row.elsewhere.nccl) || same(row.elsewhere.rccl) || same(row.elsewhere.mpi)) return Called::elsewhere;
+  return same(row.name.substr(0, row.name.find('_'))) ? Called::family : Called::no;
 }
 
 const Algorithm& algorithm(Collective collective, std::string_view wanted, const std::string& where) {
@@ -63,25 +66,26 @@ int ranks_below(const Shape& shape, int level) {
   return product;
 }
 
-/// The flat row of a stage, by its exact name: no allocation, closed forms are a hot path. Stages name rows of this
-/// very table; a name that isn't there is a bug that the tests find.
-const Algorithm& row_of(const Stage& stage) {
-  for (const Algorithm& row : algorithms()) {
-    if (row.collective == stage.collective && row.name == stage.algorithm) return row;
-  }
-  throw Error("algorithm table", fmt::format("no row '{}' for a stage", stage.algorithm));
-}
-
 Shape shape_of(const Stage& stage, const Shape& whole) {
   return flat_shape(whole.extent[static_cast<std::size_t>(stage.level)], whole.segments);
 }
 
 }  // namespace
 
+/// By its exact name: no allocation, closed forms are a hot path. Stages name rows of this very table; a name that
+/// isn't there is a bug that the tests find.
+const Algorithm& row_of(const Stage& stage) {
+  for (const Algorithm& row : algorithms(stage.collective)) {
+    if (row.name == stage.algorithm && row.stages.empty()) return row;
+  }
+  throw Error("algorithm table", fmt::format("no row '{}' for a stage", stage.algorithm));
+}
+
 LevelCoefficients coefficients(const Algorithm& row, const Shape& shape) {
   if (row.stages.empty()) return row.coefficients_of(shape);
   LevelCoefficients sum{};
   for (const Stage& stage : row.stages) {
+    if (shape.extent[static_cast<std::size_t>(stage.level)] == 1) continue;
     const Coefficients flat = row_of(stage).coefficients_of(shape_of(stage, shape))[0];
     Coefficients& level = sum[static_cast<std::size_t>(stage.level)];
     level = level + scaled(flat, Ratio(1, ranks_below(shape, stage.level)));
@@ -91,20 +95,23 @@ LevelCoefficients coefficients(const Algorithm& row, const Shape& shape) {
 
 Schedule schedule(const Algorithm& row, const Shape& shape) {
   if (row.stages.empty()) return row.schedule_of(shape);
-  std::vector<Schedule> flat;
+  std::vector<std::pair<int, Schedule>> flat;
   Schedule whole{.collective = row.collective, .shape = shape};
   for (const Stage& stage : row.stages) {
-    flat.push_back(row_of(stage).schedule_of(shape_of(stage, shape)));
-    whole.chunks = std::max(whole.chunks, ranks_below(shape, stage.level) * flat.back().chunks);
+    if (shape.extent[static_cast<std::size_t>(stage.level)] == 1) continue;
+    flat.emplace_back(stage.level, row_of(stage).schedule_of(shape_of(stage, shape)));
+    whole.chunks = std::max(whole.chunks, ranks_below(shape, stage.level) * flat.back().second.chunks);
   }
-  for (std::size_t i = 0; i < flat.size(); ++i) append_stage(whole, flat[i], row.stages[i].level);
+  for (const auto& [level, stage] : flat) append_stage(whole, stage, level);
   return whole;
 }
 
 std::string algorithms_markdown() {
-  std::string text = "| collective | algorithm | closed form | source |\n|---|---|---|---|\n";
+  std::string text =
+      "| collective | algorithm | closed form | source | NCCL | RCCL | Open MPI |\n|---|---|---|---|---|---|---|\n";
   for (const Algorithm& row : algorithms())
-    text += fmt::format("| {} | {} | {} | {} |\n", name(row.collective), row.name, row.closed_form, row.citation);
+    text += fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", name(row.collective), row.name, row.closed_form,
+                        row.citation, row.elsewhere.nccl, row.elsewhere.rccl, row.elsewhere.mpi);
   return text;
 }
 

@@ -4,127 +4,168 @@
 
 #include <algorithm>
 
-#include "collectives/estimate_algorithms.hpp"
-#include "meshwright/core/error.hpp"
+#include "collectives/price.hpp"
+#include "meshwright/core/names.hpp"
 
 namespace meshwright::collectives {
 namespace {
 
-constexpr std::array<std::string_view, 7> algorithm_names = {"ring",    "tree",     "nvls",  "nvls_tree",
-                                                             "collnet", "pairwise", "direct"};
+constexpr std::array protocols = {Protocol::ll, Protocol::ll128, Protocol::simple};
 
-struct Candidate {
-  Cost cost;
-  std::string_view algorithm;
-  Protocol protocol = Protocol::simple;
-};
-
-/// Candidates in a fixed array: estimate() runs hundreds of thousands of times while tables are built.
-struct Candidates {
-  std::array<Candidate, 12> storage{};
-  std::size_t size = 0;
-
-  void add(std::string_view algorithm, Protocol protocol, const std::optional<Cost>& cost) {
-    if (cost) storage[size++] = {*cost, algorithm, protocol};
+int find_protocol(const std::string& text) {
+  for (std::size_t i = 0; i < protocol_count; ++i) {
+    if (folded_name(protocol_names[i]) == folded_name(text)) return static_cast<int>(i);
   }
-  std::span<Candidate> all() { return {storage.data(), size}; }
-};
-
-std::string squeezed(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (c != '_' && c != '-' && c != ' ') out += static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
-  }
-  return out;
+  const std::vector<std::string> valid(protocol_names.begin(), protocol_names.end());
+  throw Error("protocol", fmt::format("'{}' is not a protocol{}", text, suggestion(text, valid)));
 }
 
-/// What the options allow, as indices; -1 = anything. Throws for names that don't exist.
-struct Allowed {
-  std::string_view algorithm;
-  int protocol = -1;
+/// A stage or the row itself reduces in a switch of that kind.
+bool reduces_by(const Algorithm& row, Traffic traffic) {
+  if (row.stages.empty()) return row.traffic == traffic;
+  return std::ranges::any_of(row.stages, [&](const Stage& stage) { return row_of(stage).traffic == traffic; });
+}
 
-  explicit Allowed(const CollectiveOptions& options) {
-    if (!options.algorithm.empty()) algorithm = find_algorithm(options.algorithm);
-    if (!options.protocol.empty()) protocol = find_protocol(options.protocol);
+/// What the options leave of a collective's rows and protocols. Throws for names that don't exist.
+class Choice {
+ public:
+  Choice(Collective collective, const Ladder& ladder, const Platform& platform, const CollectiveOptions& options)
+      : ladder_(ladder), platform_(platform), options_(options) {
+    if (!options.protocol.empty()) protocol_ = find_protocol(options.protocol);
+    if (options.algorithm.empty() || folded_name(options.algorithm) == "auto") return;
+    for (const Algorithm& row : algorithms(collective)) best_ = std::max(best_, called(row, options.algorithm));
+    const auto known = [&](const Algorithm& row) { return called(row, options.algorithm) != Called::no; };
+    if (best_ == Called::no && std::ranges::none_of(algorithms(), known)) throw unknown(collective);
+    forced_ = true;
   }
-  static std::string_view find_algorithm(const std::string& text) {
-    std::string wanted = squeezed(text);
-    if (wanted == "collnetdirect" || wanted == "collnetchain" || wanted == "sharp") wanted = "collnet";
-    if (wanted == "auto") return {};
-    for (const std::string_view name : algorithm_names) {
-      if (squeezed(name) == wanted) return name;
-    }
-    const std::vector<std::string> valid(algorithm_names.begin(), algorithm_names.end());
-    throw Error("algorithm", fmt::format("'{}' is not an algorithm{}", text, suggestion(text, valid)));
+
+  /// Free: what the library chooses among. Forced: the row of that name, whoever has it; for a name of other libraries,
+  /// as the library in use would read it.
+  bool takes(const Algorithm& row) const {
+    if (!forced_) return in_library(row);
+    if (best_ == Called::no || called(row, options_.algorithm) != best_) return false;
+    return best_ != Called::elsewhere || row.elsewhere.nccl.empty() || in_library(row);
   }
-  static int find_protocol(const std::string& text) {
-    for (std::size_t i = 0; i < protocol_count; ++i) {
-      if (squeezed(protocol_names[i]) == squeezed(text)) return static_cast<int>(i);
-    }
-    const std::vector<std::string> valid(protocol_names.begin(), protocol_names.end());
-    throw Error("protocol", fmt::format("'{}' is not a protocol{}", text, suggestion(text, valid)));
+  bool takes(Protocol p) const { return protocol_ < 0 || protocol_ == static_cast<int>(p); }
+
+ private:
+  Error unknown(Collective collective) const {
+    std::vector<std::string> valid;
+    for (const Algorithm& row : algorithms(collective)) valid.emplace_back(row.name);
+    return Error("algorithm",
+                 fmt::format("'{}' is not an algorithm{}", options_.algorithm, suggestion(options_.algorithm, valid)));
   }
-  bool takes(std::string_view name, Protocol p) const {
-    return (algorithm.empty() || algorithm == name) && (protocol < 0 || protocol == static_cast<int>(p));
+  bool in_library(const Algorithm& row) const {
+    const std::string_view known_as = platform_.library == Library::nccl ? row.elsewhere.nccl : row.elsewhere.rccl;
+    return !known_as.empty() && suits_domains(row, ladder_) &&
+           (options_.nvls || !reduces_by(row, Traffic::in_switch)) &&
+           (options_.collnet || !reduces_by(row, Traffic::in_network));
   }
+
+  const Ladder& ladder_;
+  const Platform& platform_;
+  const CollectiveOptions& options_;
+  Called best_ = Called::no;
+  bool forced_ = false;
+  int protocol_ = -1;
 };
 
-Candidates price(const Question& q, const Platform& platform, const CollectiveOptions& options) {
-  const Allowed allowed(options);
-  Candidates found;
-  for (const Protocol p : {Protocol::ll, Protocol::ll128, Protocol::simple}) {
-    if (allowed.takes("ring", p)) found.add("ring", p, ring_cost(q, p));
-    if (allowed.takes("tree", p)) found.add("tree", p, tree_cost(q, p));
-  }
-  const Protocol simple = Protocol::simple;
-  const bool nvls = options.nvls || allowed.algorithm.starts_with("nvls");
-  const bool collnet = options.collnet || allowed.algorithm == "collnet";
-  if (nvls && allowed.takes("nvls", simple)) found.add("nvls", simple, nvls_cost(q));
-  if (nvls && allowed.takes("nvls_tree", simple)) found.add("nvls_tree", simple, nvls_tree_cost(q));
-  if (collnet && allowed.takes("collnet", simple)) found.add("collnet", simple, collnet_cost(q));
-  for (const Protocol p : {Protocol::ll, simple}) {
-    if (allowed.takes("pairwise", p)) found.add("pairwise", p, pairwise_cost(q, platform, p));
-  }
-  if (allowed.takes("direct", simple)) found.add("direct", simple, direct_cost(q));
-  if (found.size > 0) return found;
+[[noreturn]] void refuse(Collective collective, const Ladder& ladder, const CollectiveOptions& options) {
   throw Error("algorithm", fmt::format("{}{}{} does not apply to {} of {} ranks in {} scale-up domain{}",
                                        options.algorithm.empty() ? "any algorithm" : options.algorithm,
-                                       options.protocol.empty() ? "" : " with ", options.protocol, name(q.collective),
-                                       q.ladder.ranks, q.ladder.domains, q.ladder.domains == 1 ? "" : "s"));
+                                       options.protocol.empty() ? "" : " with ", options.protocol, name(collective),
+                                       ladder.ranks, ladder.domains(), ladder.domains() == 1 ? "" : "s"));
 }
 
-CollectiveEstimate told(const Candidate& c) {
-  const std::string& link = c.cost.limit->level->link;
-  return {.time = Seconds::base(c.cost.time()),
-          .algorithm = c.algorithm,
-          .protocol = name(c.protocol),
-          .limiting_link = link.empty() ? c.cost.limit->medium->name : link,
-          .latency = Seconds::base(c.cost.latency),
-          .wire = Seconds::base(c.cost.wire)};
+double wire_of(const RowPrice& p, std::size_t level, double bytes) noexcept { return bytes * p.per_byte[level]; }
+double with_fill(const RowPrice& p, std::size_t level, double bytes) noexcept {
+  const double wire = wire_of(p, level, bytes);
+  return wire + 2 * std::sqrt(p.ramp[level] * wire);
 }
 
-Question question(Collective collective, Bytes bytes, const Ladder& ladder, const Platform& platform) {
-  double base = platform.scale_up.base.value();
-  if (ladder.network() != nullptr) base += platform.scale_out.base.value();
-  return {collective, bytes.value(), ladder, base};
+std::size_t busiest_level(const RowPrice& p, double bytes) noexcept {
+  std::size_t busiest = 0;
+  for (std::size_t l = 1; l < p.levels; ++l) {
+    if (with_fill(p, l, bytes) > with_fill(p, busiest, bytes)) busiest = l;
+  }
+  return busiest;
 }
-
-bool faster(const Candidate& a, const Candidate& b) { return a.cost.time() < b.cost.time(); }
 
 }  // namespace
 
+double RowPrice::seconds(double bytes) const noexcept {
+  double longest = 0, sum = 0;
+  for (std::size_t l = 0; l < levels; ++l) {
+    const double busy = with_fill(*this, l, bytes);
+    longest = busy > longest ? busy : longest;
+    sum += busy;
+  }
+  return latency + copy * bytes + (at_once ? longest : sum);
+}
+
+CollectivePrices::CollectivePrices(Collective collective, const GroupPlace& place, const Platform& platform,
+                                   const CollectiveOptions& options)
+    : place_(&place) {
+  const Ladder ladder = make_ladder(place, platform);
+  const Choice choice(collective, ladder, platform, options);
+  if (ladder.ranks <= 1) return;
+  const Question question{ladder, platform, options};
+  for (const Algorithm& row : algorithms(collective)) {
+    if (!choice.takes(row)) continue;
+    for (const Protocol p : protocols) {
+      if (!choice.takes(p) || size_ == rows_.size()) continue;
+      if (const auto priced = price(row, p, question)) rows_[size_++] = *priced;
+    }
+  }
+  if (size_ == 0) refuse(collective, ladder, options);
+}
+
+Seconds CollectivePrices::time(Bytes bytes) const noexcept {
+  if (size_ == 0) return {};
+  double fastest = rows_[0].seconds(bytes.value());
+  for (std::size_t i = 1; i < size_; ++i) fastest = std::min(fastest, rows_[i].seconds(bytes.value()));
+  return Seconds::base(fastest);
+}
+
+CollectiveEstimate CollectivePrices::told(const RowPrice& p, Bytes bytes) const {
+  const double n = bytes.value();
+  const std::size_t busiest = busiest_level(p, n);
+  double wire = p.copy * n;
+  for (std::size_t l = 0; l < p.levels; ++l) {
+    if (!p.at_once || l == busiest) wire += wire_of(p, l, n);
+  }
+  const std::size_t limit = p.most_latency > with_fill(p, busiest, n) ? p.slowest_hops : busiest;
+  return {.time = Seconds::base(p.seconds(n)),
+          .algorithm = p.row->name,
+          .protocol = name(p.protocol),
+          .limiting_link = place_->levels[limit].link,
+          .latency = Seconds::base(p.latency),
+          .wire = Seconds::base(wire)};
+}
+
+CollectiveEstimate CollectivePrices::estimate(Bytes bytes) const {
+  if (size_ == 0) return {.algorithm = "none", .protocol = "", .limiting_link = ""};
+  const auto fastest =
+      std::ranges::min_element(rows(), {}, [&](const RowPrice& p) { return p.seconds(bytes.value()); });
+  return told(*fastest, bytes);
+}
+
+std::vector<CollectiveEstimate> CollectivePrices::candidates(Bytes bytes) const {
+  std::vector<CollectiveEstimate> all;
+  for (const RowPrice& p : rows()) all.push_back(told(p, bytes));
+  std::ranges::stable_sort(all, {}, &CollectiveEstimate::time);
+  return all;
+}
+
 CollectiveEstimate estimate(Collective collective, Bytes bytes, const GroupPlace& place, const Platform& platform,
                             const CollectiveOptions& options) {
-  if (place.size() <= 1) return {.algorithm = "none", .protocol = "", .limiting_link = ""};
-  const Ladder ladder = make_ladder(place, platform);
-  Candidates found = price(question(collective, bytes, ladder, platform), platform, options);
-  return told(*std::ranges::min_element(found.all(), faster));
+  return CollectivePrices(collective, place, platform, options).estimate(bytes);
 }
 
 bool applies(Collective collective, const GroupPlace& place, const Platform& platform,
              const CollectiveOptions& options) {
   try {
-    estimate(collective, Bytes::base(1), place, platform, options);
+    CollectivePrices(collective, place, platform, options);
     return true;
   } catch (const Error&) {
     return false;
@@ -133,13 +174,7 @@ bool applies(Collective collective, const GroupPlace& place, const Platform& pla
 
 std::vector<CollectiveEstimate> candidates(Collective collective, Bytes bytes, const GroupPlace& place,
                                            const Platform& platform, const CollectiveOptions& options) {
-  std::vector<CollectiveEstimate> told_all;
-  if (place.size() <= 1) return told_all;
-  const Ladder ladder = make_ladder(place, platform);
-  Candidates found = price(question(collective, bytes, ladder, platform), platform, options);
-  std::ranges::stable_sort(found.all(), faster);
-  for (const Candidate& c : found.all()) told_all.push_back(told(c));
-  return told_all;
+  return CollectivePrices(collective, place, platform, options).candidates(bytes);
 }
 
 }  // namespace meshwright::collectives

@@ -1,9 +1,10 @@
 #pragma once
-// A group's place as the estimator sees it: levels with their medium, and how many ranks lie below each.
+// A group's place as the calibrated evaluator sees it: levels with their medium, and how many ranks lie below each.
 #include <array>
 #include <cmath>
 #include <span>
 
+#include "meshwright/collectives/laid_over.hpp"
 #include "meshwright/hardware/platform.hpp"
 #include "meshwright/topology/place.hpp"
 
@@ -12,33 +13,34 @@ namespace meshwright::collectives {
 struct Rung {
   const Medium* medium = nullptr;
   const Level* level = nullptr;
-  double below = 1;      ///< ranks of one block of the level below
-  double hops = 0;       ///< hops at this level of a chain through all ranks; over all rungs they sum to p - 1
-  double bandwidth = 0;  ///< per rank and direction
-  double block = 0;      ///< of one block: `below` ranks' links together
-  double detour = 0;     ///< latency beyond the innermost level of its kind: more switches on the way
+  double detour = 0;  ///< latency beyond the innermost level of its kind: more switches on the way
+  bool network() const { return level->kind == LevelKind::scale_out; }
+};
+
+/// Levels first .. last - 1 of a ladder, `below` ranks below them.
+struct Run {
+  std::size_t first = 0, last = 0;
+  int below = 1;
+  std::size_t size() const { return last - first; }
 };
 
 struct Ladder {
-  std::array<Rung, 8> storage{};
+  std::array<Rung, most_levels> storage{};
+  std::array<int, most_levels> extents{};
   std::size_t size = 0;
-  double ranks = 1;    ///< p
-  double inside = 1;   ///< ranks of one scale-up domain
-  double domains = 1;  ///< scale-up domains
+  std::size_t domain_levels = 0;  ///< of the scale-up domain, innermost
+  int ranks = 1, inside = 1;      ///< of the group; of one scale-up domain
 
   std::span<const Rung> rungs() const { return {storage.data(), size}; }
-  const Rung* innermost() const { return size == 0 ? nullptr : &storage[0]; }
-  /// The innermost level of the network, or null.
-  const Rung* network() const {
-    for (const Rung& rung : rungs()) {
-      if (rung.level->kind == LevelKind::scale_out) return &rung;
-    }
-    return nullptr;
-  }
-  bool switch_reduces_inside() const {
-    return size > 0 && storage[0].level->kind == LevelKind::scale_up && storage[0].level->reduces &&
-           storage[0].level->ranks == static_cast<int>(inside);
-  }
+  std::span<const int> extents_of(const Run& run) const { return {extents.data() + run.first, run.size()}; }
+  int ranks_of(const Run& run) const;
+  int domains() const { return ranks / inside; }
+  bool crosses_network() const { return domain_levels < size; }
+  Run whole() const { return {0, size, 1}; }
+  /// Levels [first, last) with what lies below them.
+  Run run(std::size_t first, std::size_t last) const;
+  /// The group covers whole rings of a torus: a level each dimension, both ways round.
+  bool torus() const;
 };
 
 /// Levels beyond eight are refused by Error; real fabrics have at most five.

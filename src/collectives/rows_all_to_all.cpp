@@ -159,6 +159,19 @@ bool two_levels(const Shape& s) {
          s.token_ranks <= s.extent[0];
 }
 
+/// Of p pieces, those for ranks outside the block leave it, by links of the domain or by the network; peers that meet
+/// at this level are served one by one.
+LevelLoad to_every_peer(const Span& s) {
+  const int reached = s.block < s.domain ? s.domain : s.ranks;
+  const double outside = static_cast<double>(reached - s.block) / s.ranks;
+  return {.hops = 1.0 * s.block * (s.members - 1), .out = outside, .in = outside, .port = outside};
+}
+LevelLoad to_all_at_once(const Span& s) {
+  LevelLoad load = to_every_peer(s);
+  load.hops = s.block * s.members == s.ranks ? 1 : 0;
+  return load;
+}
+
 const Algorithm table[] = {
     {.name = "pairwise",
      .collective = Collective::all_to_all,
@@ -166,28 +179,39 @@ const Algorithm table[] = {
      .closed_form = "(p-1) alpha + (p-1)/p n beta",
      .supports = any_flat,
      .coefficients_of = pairwise_form,
-     .schedule_of = pairwise},
+     .schedule_of = pairwise,
+     .concurrent_levels = true,
+     .traffic = Traffic::exchange,
+     .across = to_every_peer,
+     .elsewhere = {"Send/Recv", "Send/Recv", "pairwise"}},
     {.name = "linear",
      .collective = Collective::all_to_all,
      .citation = "Thakur, Rabenseifner, Gropp 2005, sec. 4.4 (isend/irecv); NCCL grouped send/recv",
      .closed_form = "alpha + (p-1) alpha' + (p-1)/p n beta, alpha' = max(o, g)",
      .supports = any_flat,
      .coefficients_of = linear_form,
-     .schedule_of = linear},
+     .schedule_of = linear,
+     .concurrent_levels = true,
+     .traffic = Traffic::exchange,
+     .across = to_all_at_once,
+     .elsewhere = {"", "", "linear"}},
     {.name = "bruck",
      .collective = Collective::all_to_all,
      .citation = "Bruck et al. 1997; Thakur et al. 2005, sec. 4.4",
      .closed_form = "ceil(lg p) alpha + n/p sum_k |{d < p: bit k of d}| beta (n/2 lg p beta for p = 2^k)",
      .supports = any_flat,
      .coefficients_of = bruck_form,
-     .schedule_of = bruck},
+     .schedule_of = bruck,
+     .traffic = Traffic::exchange,
+     .elsewhere = {"", "", "modified_bruck"}},
     {.name = "rail",
      .collective = Collective::all_to_all,
      .citation = "NCCL PXN (Mandakolathur, Jeaugey 2022): to the rail inside the node, then along the rail",
      .closed_form = "(m-1) alpha_i + (m-1)/m n beta_i + (N-1) alpha_e + (N-1)/N n beta_e",
      .supports = two_levels,
      .coefficients_of = rail_form,
-     .schedule_of = rail},
+     .schedule_of = rail,
+     .traffic = Traffic::exchange},
     {.name = "node_limited_dispatch",
      .collective = Collective::all_to_all,
      .citation =
@@ -196,7 +220,8 @@ const Algorithm table[] = {
      .supports = two_levels,
      .coefficients_of = node_limited_form<false>,
      .schedule_of = node_limited_dispatch,
-     .routed = true},
+     .routed = true,
+     .traffic = Traffic::exchange},
     {.name = "node_limited_combine",
      .collective = Collective::all_to_all,
      .citation = "the dispatch backwards: partial sums inside the node, one copy per node between them",
@@ -204,7 +229,8 @@ const Algorithm table[] = {
      .supports = two_levels,
      .coefficients_of = node_limited_form<true>,
      .schedule_of = node_limited_combine,
-     .routed = true},
+     .routed = true,
+     .traffic = Traffic::exchange},
 };
 
 }  // namespace

@@ -1,4 +1,6 @@
 // Rings and chains: every rank talks to the next one only.
+#include <algorithm>
+
 #include "rows.hpp"
 
 namespace meshwright::collectives::rows {
@@ -74,6 +76,38 @@ Schedule neighbour_exchange(const Shape& shape) {
 }
 LevelCoefficients neighbour_form(const Shape&) { return on_first_level({.rounds = 1, .messages = 1, .wire = 1}); }
 
+/// Links of a ring through all ranks that join blocks of this level or of levels outside it.
+constexpr int links_between(int ranks, int block) { return block >= ranks ? 0 : ranks / block; }
+
+/// A chunk goes round, but for one link; at each boundary one rank of a block sends, each time another one: libraries
+/// run a ring for every rank of a domain.
+LevelLoad around_ring(const Span& s, int passes) {
+  const double share = static_cast<double>(passes) * (s.ranks - 1) / s.ranks;
+  const int hops = std::min(s.ranks - 1, links_between(s.ranks, s.block)) -
+                   std::min(s.ranks - 1, links_between(s.ranks, s.block * s.members));
+  return {.hops = 1.0 * passes * hops,
+          .out = share / s.block,
+          .in = share / s.block,
+          .port = share / std::min(s.block, s.domain)};
+}
+LevelLoad around_ring_once(const Span& s) { return around_ring(s, 1); }
+LevelLoad around_ring_twice(const Span& s) { return around_ring(s, 2); }
+
+/// A chain has no link from its end to its start.
+LevelLoad along_chain(const Span& s) {
+  const int outer = s.block * s.members;
+  return {.hops = 1.0 * (s.ranks / s.block - s.ranks / outer),
+          .out = 1.0 / s.block,
+          .in = 1.0 / s.block,
+          .port = 1.0 / std::min(s.block, s.domain)};
+}
+
+/// Some neighbours meet only at the outermost level: that message, over the ports of one rank, is the one to wait for.
+LevelLoad to_neighbour(const Span& s) {
+  const bool outermost = s.block * s.members == s.ranks;
+  return {.hops = outermost ? 1.0 : 0.0, .out = 1, .in = 1, .port = 1};
+}
+
 const Algorithm table[] = {
     {.name = "ring",
      .collective = Collective::all_reduce,
@@ -81,21 +115,30 @@ const Algorithm table[] = {
      .closed_form = "2(p-1) alpha + 2(p-1)/p n beta + (p-1)/p n gamma",
      .supports = any_flat,
      .coefficients_of = ring_all_reduce_form,
-     .schedule_of = ring_all_reduce},
+     .schedule_of = ring_all_reduce,
+     .concurrent_levels = true,
+     .across = around_ring_twice,
+     .elsewhere = {"Ring", "Ring", "ring"}},
     {.name = "ring",
      .collective = Collective::all_gather,
      .citation = chan,
      .closed_form = "(p-1) alpha + (p-1)/p n beta",
      .supports = any_flat,
      .coefficients_of = ring_gather_form,
-     .schedule_of = ring_all_gather},
+     .schedule_of = ring_all_gather,
+     .concurrent_levels = true,
+     .across = around_ring_once,
+     .elsewhere = {"Ring", "Ring", "ring"}},
     {.name = "ring",
      .collective = Collective::reduce_scatter,
      .citation = chan,
      .closed_form = "(p-1) alpha + (p-1)/p n (beta + gamma)",
      .supports = any_flat,
      .coefficients_of = ring_scatter_form,
-     .schedule_of = ring_reduce_scatter},
+     .schedule_of = ring_reduce_scatter,
+     .concurrent_levels = true,
+     .across = around_ring_once,
+     .elsewhere = {"Ring", "Ring", "ring"}},
     {.name = "chain",
      .collective = Collective::broadcast,
      .citation = "Chan et al. 2007, sec. 5 (pipelined); NCCL Broadcast over its ring",
@@ -103,7 +146,10 @@ const Algorithm table[] = {
      .supports = any_flat,
      .coefficients_of = chain_broadcast_form,
      .schedule_of = chain_broadcast,
-     .pipelined = true},
+     .pipelined = true,
+     .concurrent_levels = true,
+     .across = along_chain,
+     .elsewhere = {"Ring", "Ring", "pipeline"}},
     {.name = "chain",
      .collective = Collective::reduce,
      .citation = "Chan et al. 2007, sec. 5 (pipelined); NCCL Reduce over its ring",
@@ -111,14 +157,21 @@ const Algorithm table[] = {
      .supports = any_flat,
      .coefficients_of = chain_reduce_form,
      .schedule_of = chain_reduce,
-     .pipelined = true},
+     .pipelined = true,
+     .concurrent_levels = true,
+     .across = along_chain,
+     .elsewhere = {"Ring", "Ring", "pipeline"}},
     {.name = "direct",
      .collective = Collective::send_recv,
      .citation = "nccl-tests, sendrecv_perf: every rank sends to the next one",
      .closed_form = "alpha + n beta",
      .supports = any_flat,
      .coefficients_of = neighbour_form,
-     .schedule_of = neighbour_exchange},
+     .schedule_of = neighbour_exchange,
+     .concurrent_levels = true,
+     .traffic = Traffic::neighbour,
+     .across = to_neighbour,
+     .elsewhere = {"Send/Recv", "Send/Recv", "sendrecv"}},
 };
 
 }  // namespace

@@ -61,6 +61,10 @@ Schedule sharp_all_reduce(const Shape& shape) {
 
 LevelCoefficients one_pass_form(const Shape&) { return on_first_level({.rounds = 1, .messages = 1, .wire = 1}); }
 
+/// Loads pull n from every rank and bring it n/p; stores carry n/p up and n down.
+LevelLoad pulled(const Span& s) { return {.hops = 1, .out = 1, .in = 1.0 / s.ranks, .port = 1}; }
+LevelLoad pushed(const Span& s) { return {.hops = 1, .out = 1.0 / s.ranks, .in = 1, .port = 1}; }
+
 const Algorithm table[] = {
     {.name = "nvls",
      .collective = Collective::all_reduce,
@@ -70,7 +74,9 @@ const Algorithm table[] = {
      .coefficients_of = nvls_all_reduce_form,
      .schedule_of = nvls_all_reduce,
      .pipelined = true,
-     .means = Means::switch_reduction},
+     .means = Means::switch_reduction,
+     .traffic = Traffic::in_switch,
+     .elsewhere = {"NVLS", "", ""}},
     {.name = "sharp",
      .collective = Collective::all_reduce,
      .citation = "Graham et al. 2016, SHARP: in-network reduction, one rank a port",
@@ -78,7 +84,8 @@ const Algorithm table[] = {
      .supports = any_flat,
      .coefficients_of = one_pass_form,
      .schedule_of = sharp_all_reduce,
-     .means = Means::switch_reduction},
+     .means = Means::switch_reduction,
+     .traffic = Traffic::in_network},
     {.name = "nvls",
      .collective = Collective::all_gather,
      .citation = nvls_source,
@@ -86,7 +93,10 @@ const Algorithm table[] = {
      .supports = any_flat,
      .coefficients_of = one_pass_form,
      .schedule_of = nvls_all_gather,
-     .means = Means::switch_reduction},
+     .means = Means::switch_reduction,
+     .traffic = Traffic::in_switch,
+     .across = pushed,
+     .elsewhere = {"NVLS", "", ""}},
     {.name = "nvls",
      .collective = Collective::reduce_scatter,
      .citation = nvls_source,
@@ -94,7 +104,10 @@ const Algorithm table[] = {
      .supports = any_flat,
      .coefficients_of = one_pass_form,
      .schedule_of = nvls_reduce_scatter,
-     .means = Means::switch_reduction},
+     .means = Means::switch_reduction,
+     .traffic = Traffic::in_switch,
+     .across = pulled,
+     .elsewhere = {"NVLS", "", ""}},
 };
 
 }  // namespace

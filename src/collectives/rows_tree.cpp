@@ -138,46 +138,66 @@ LevelCoefficients double_tree_form(const Shape& shape) {
                          .reduced = {packets, 2 * k}});
 }
 
+/// Both trees over blocks of ranks: a rank sends what two trees carry, half of it each; with two or three ranks, less.
+/// A block of consecutive ranks has an edge to the outside for each of the levels that the in-order trees have inside
+/// it.
+LevelLoad over_trees(const Span& s) {
+  const int blocks = s.ranks / s.block, outer = std::max(1, blocks / s.members), unit = std::min(s.block, s.domain);
+  const double of_rank = s.ranks == 2 ? 1 : s.ranks == 3 ? 1.5 : 2;
+  const auto share = [&](int ranks) { return of_rank * std::min(1.0, (1.0 + ceil_log2(ranks)) / ranks); };
+  return {.hops = 2.0 * (ceil_log2(blocks) - ceil_log2(outer)),
+          .out = share(s.block),
+          .in = share(s.block),
+          .port = share(unit)};
+}
+
 constexpr std::string_view thakur_broadcast = "Thakur, Rabenseifner, Gropp 2005, sec. 4.2 (van de Geijn)";
 constexpr std::string_view thakur_reduce = "Thakur, Rabenseifner, Gropp 2005, sec. 4.5 (Rabenseifner's reduce)";
 
 const Algorithm table[] = {
-    {.name = "tree",
+    {.name = "double_tree",
      .collective = Collective::all_reduce,
-     .citation = "Sanders, Speck, Traeff 2009 (two-tree); NCCL Tree (Jeaugey 2019), k segments",
+     .citation = "Sanders, Speck, Traeff 2009 (two-tree), k segments",
      .closed_form = "2(h+k-1) alpha + c/k n beta + c/2k n gamma; h = ceil(lg p), c = 2(h+k-1) - 1",
      .supports = any_flat,
      .coefficients_of = double_tree_form,
      .schedule_of = double_tree_all_reduce,
-     .pipelined = true},
+     .pipelined = true,
+     .concurrent_levels = true,
+     .traffic = Traffic::tree,
+     .across = over_trees},
     {.name = "binomial",
      .collective = Collective::broadcast,
      .citation = "Thakur, Rabenseifner, Gropp 2005, sec. 4.2",
      .closed_form = "ceil(lg p) (alpha + n beta)",
      .supports = any_flat,
      .coefficients_of = binomial_broadcast_form,
-     .schedule_of = binomial_broadcast},
+     .schedule_of = binomial_broadcast,
+     .elsewhere = {"", "", "binomial"}},
     {.name = "scatter_ring",
      .collective = Collective::broadcast,
      .citation = thakur_broadcast,
      .closed_form = "(ceil(lg p) + p - 1) alpha + 2(p-1)/p n beta",
      .supports = any_flat,
      .coefficients_of = scatter_ring_form,
-     .schedule_of = scatter_ring},
+     .schedule_of = scatter_ring,
+     .elsewhere = {"", "", "scatter_allgather_ring"}},
     {.name = "scatter_doubling",
      .collective = Collective::broadcast,
      .citation = thakur_broadcast,
      .closed_form = "2 lg p alpha + 2(p-1)/p n beta, p = 2^k",
      .supports = flat_power_of_two,
      .coefficients_of = scatter_doubling_form,
-     .schedule_of = scatter_doubling},
+     .schedule_of = scatter_doubling,
+     .elsewhere = {"", "", "scatter_allgather"}},
     {.name = "binomial",
      .collective = Collective::reduce,
      .citation = "Thakur, Rabenseifner, Gropp 2005, sec. 4.5",
      .closed_form = "ceil(lg p) (alpha + n beta + n gamma)",
      .supports = any_flat,
      .coefficients_of = binomial_reduce_form,
-     .schedule_of = binomial_reduce},
+     .schedule_of = binomial_reduce,
+     .elsewhere = {"", "", "binomial"}},
     {.name = "ring_gather",
      .collective = Collective::reduce,
      .citation = thakur_reduce,
@@ -191,7 +211,8 @@ const Algorithm table[] = {
      .closed_form = "2 lg p alpha + 2(p-1)/p n beta + (p-1)/p n gamma, p = 2^k",
      .supports = flat_power_of_two,
      .coefficients_of = halving_gather_form,
-     .schedule_of = halving_gather},
+     .schedule_of = halving_gather,
+     .elsewhere = {"", "", "rabenseifner"}},
 };
 
 }  // namespace

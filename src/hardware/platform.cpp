@@ -76,6 +76,7 @@ Platform platform_for(const CatalogData& catalog, const Cluster& cluster, const 
   p.host = link_medium(catalog, cluster.pcie_link, where);
   p.scale_up = linked ? link_medium(catalog, cluster.scale_up_link, where) : p.host;
   p.scale_out = fabric_medium(catalog, cluster, where);
+  p.library = cluster.accelerator.compute_capability > 0 ? Library::nccl : Library::rccl;
   p.name = fmt::format("{} + {}", p.scale_up.name, p.scale_out.name);
   return p;
 }

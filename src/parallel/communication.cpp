@@ -49,19 +49,26 @@ Seconds Communication::time(Collective collective, Bytes bytes, const Group& gro
   return estimate(collective, bytes, place(group), platform_).time;
 }
 
-Affine Communication::affine(Collective collective, Bytes typical, const Group& group) {
-  const Seconds small = time(collective, typical / 2, group), large = time(collective, typical, group);
-  const SecondsPerByte slope = (large - small) / (typical / 2);
-  return {std::max(Seconds{}, large - typical * slope), slope};
+MessageTimes Communication::times(Collective collective, const Group& group) {
+  return MessageTimes(CollectivePrices(collective, place(group), platform_));
 }
 
-GroupCosts Communication::costs(const Group& group, Bytes typical) {
+GroupCosts Communication::costs(const Group& group) {
   if (group.size <= 1) return {};
   return {.size = group.size,
-          .all_gather = affine(Collective::all_gather, typical, group),
-          .reduce_scatter = affine(Collective::reduce_scatter, typical, group),
-          .all_reduce = affine(Collective::all_reduce, typical, group),
-          .send = affine(Collective::send_recv, typical, group)};
+          .all_gather = times(Collective::all_gather, group),
+          .reduce_scatter = times(Collective::reduce_scatter, group),
+          .all_reduce = times(Collective::all_reduce, group),
+          .send = {}};
+}
+
+GroupCosts Communication::sends(const Group& group) {
+  if (group.size <= 1) return {};
+  return {.size = group.size,
+          .all_gather = {},
+          .reduce_scatter = {},
+          .all_reduce = {},
+          .send = times(Collective::send_recv, group)};
 }
 
 }  // namespace meshwright::parallel

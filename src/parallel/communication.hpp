@@ -13,15 +13,17 @@ class Communication {
 
   /// `bytes` as collectives/estimate counts them; no time for groups of one.
   Seconds time(Collective collective, Bytes bytes, const Group& group);
-  /// The group's collectives as base + bytes * per_byte around messages of `typical` bytes.
-  GroupCosts costs(const Group& group, Bytes typical);
+  /// The collectives of a group whose ranks share data.
+  GroupCosts costs(const Group& group);
+  /// The messages between the stages of a pipeline.
+  GroupCosts sends(const Group& group);
   const GroupPlace& place(const Group& group);
   /// Ranks of a group that share a scale-up domain; 1 where neighbours are in different ones.
   int ranks_inside(const Group& group);
   const Platform& platform() const { return platform_; }
 
  private:
-  Affine affine(Collective collective, Bytes typical, const Group& group);
+  MessageTimes times(Collective collective, const Group& group);
 
   Cluster cluster_;
   Platform platform_;

@@ -96,8 +96,8 @@ struct Tables::Impl {
   explicit Impl(const Job& j)
       : job(j), classes(layer_classes(j.model)), communication(job.cluster), constants(constants_of(j)) {}
 
-  const GroupCosts* group(Memo<Group, GroupCosts>& memo, const Group& g, Bytes typical) {
-    return memo.get(g, [&] { return communication.costs(g, typical); });
+  const GroupCosts* group(Memo<Group, GroupCosts>& memo, const Group& g) {
+    return memo.get(g, [&] { return *groups.get(g, [&] { return communication.costs(g); }); });
   }
 
   const Job job;
@@ -106,7 +106,8 @@ struct Tables::Impl {
   StepConstants constants;
   Memo<ShardKey, ShardCosts> shards;
   Memo<StageKey, StageKinds> stages;
-  Memo<Group, GroupCosts> data, replicas, expert_data, pipelines;
+  Memo<Group, GroupCosts> groups, pipelines;
+  Memo<Group, GroupCosts> data, replicas, expert_data;  // of `groups`, each with its own last answer
 };
 
 Tables::Tables(const Job& job) : impl_(std::make_unique<Impl>(job)) {}
@@ -119,19 +120,16 @@ const StepConstants& Tables::constants() const noexcept { return impl_->constant
 Entries Tables::entries(const Layout& l) {
   Impl& t = *impl_;
   const Groups g = groups(l, t.job.framework);
-  // Gradients go out in buckets; several are in flight, so that the message behind a rate is some buckets long.
-  const Bytes buckets = Bytes::base(4 * t.constants.bucket_parameters * t.constants.reduce_bytes);
-  const Bytes activations = Bytes::base(64e6);
   Entries e;
   e.shard = t.shards.get(shard_key(l, g, t.job.framework), [&] {
     return shard_costs({t.job, l, t.communication}, t.classes);
   });
   e.stages = t.stages.get({l.pp, l.vp, l.stage_split, effective_schedule(l), l.stages},
                           [&] { return stage_kinds(t.job.model, t.job.framework, t.classes, l); });
-  e.shards = t.group(t.data, g.shard, buckets);
-  e.replicas = t.group(t.replicas, g.replica, buckets);
-  e.expert_data = t.group(t.expert_data, g.expert_data, buckets);
-  e.pipeline = t.group(t.pipelines, g.pipeline, activations);
+  e.shards = t.group(t.data, g.shard);
+  e.replicas = t.group(t.replicas, g.replica);
+  e.expert_data = t.group(t.expert_data, g.expert_data);
+  e.pipeline = t.pipelines.get(g.pipeline, [&] { return t.communication.sends(g.pipeline); });
   return e;
 }
 

@@ -34,10 +34,10 @@ TEST(Coefficients, NvlsTendsToOnePlusOneOverP) {
 
 // The double binary tree tends to the bound 2 n of trees, at logarithmic latency.
 TEST(Coefficients, DoubleTreesTendToFullBandwidth) {
-  const Coefficients tree = of(Collective::all_reduce, "tree", flat_shape(128, 1000));
+  const Coefficients tree = of(Collective::all_reduce, "double_tree", flat_shape(128, 1000));
   EXPECT_EQ(tree.rounds, 2 * (7 + 1000 - 1));
   EXPECT_NEAR(tree.wire.value(), 2, 0.02);
-  EXPECT_EQ(of(Collective::all_reduce, "tree", flat_shape(128)).rounds, 14);
+  EXPECT_EQ(of(Collective::all_reduce, "double_tree", flat_shape(128)).rounds, 14);
 }
 
 TEST(Coefficients, RailsCarryTheirShareOfTwoLevels) {

@@ -92,7 +92,7 @@ TEST(Evaluate, TorusRowsRunOnTori) {
 TEST(Evaluate, MoreSegmentsForLargerMessages) {
   LevelLinks links;
   links[0].cost = {.alpha = 5_us, .beta = SecondsPerByte::base(1 / 100e9)};
-  const Algorithm& tree = algorithm(Collective::all_reduce, "tree", "");
+  const Algorithm& tree = algorithm(Collective::all_reduce, "double_tree", "");
   int before = 1;
   for (double n = 1e3; n < 1e11; n *= 10) {
     const int segments = best_segments(tree, flat_shape(64), Bytes::base(n), links);

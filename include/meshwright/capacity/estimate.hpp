@@ -20,6 +20,9 @@ struct StepFacts {
   double model_flops = 0;   ///< a step, all devices
 };
 StepFacts step_facts(const parallel::Job& job, const parallel::Prediction& prediction);
+/// The same without band and work.
+StepFacts step_facts(const parallel::Job& job, const Layout& layout, const parallel::StepTime& time,
+                     const parallel::Hidden& hidden) noexcept;
 
 /// A run, ready for arithmetic: nothing in it depends on an input.
 struct RunCase {
@@ -34,13 +37,24 @@ struct RunCase {
 /// predicted with the same layout. Throws Error(where, ...) where one of them cannot run with it.
 RunCase make_run(const hardware::Catalog& catalog, const parallel::Job& job, const parallel::Prediction& prediction,
                  const RunSchedule& schedule, const CheckpointChoice& checkpoint, const std::string& where);
+/// The same with a prediction for each sequence length and batch.
+using PredictionOf = std::function<parallel::Prediction(int seq_len, int global_batch)>;
+RunCase make_run(const hardware::Catalog& catalog, const parallel::Job& job, const PredictionOf& prediction,
+                 const RunSchedule& schedule, const CheckpointChoice& checkpoint, const std::string& where);
+/// predict(), or Error(where, ...) that says what refuses the layout.
+parallel::Prediction predict_with(const parallel::Job& job, const Layout& layout, const std::string& where);
 
 /// Everything that is assumed about it.
 struct RunAssumptions {
   FailureProfile failures = failure_profiles().front();
   CheckpointChoice checkpoint;
+  int spare_hosts = -1;  ///< hot-spare hosts of the job; below zero: as the inputs say
   Inputs inputs;
 };
+/// What the members "prices", "power", "failures", "checkpoint" and "stragglers" of an object state over `base`.
+/// "failures" is a profile's name, or {"profile", "node_rate" or "node_mtbf", "components", "recovery" or its parts,
+/// "planned", "spread", "spares"} and the inputs "failures.*". Other members are left to the caller.
+RunAssumptions read_assumptions(const Reader& object, RunAssumptions base);
 
 struct RunEstimate {
   double tokens = 0;
@@ -52,10 +66,11 @@ struct RunEstimate {
   Seconds mtbf{};                                  ///< of the job; zero = never fails
   Seconds checkpoint_interval{}, peer_interval{};  ///< useful work between two; peer: zero without that level
   Bytes checkpoint{};
-  int spares = 0;             ///< hot-spare hosts
-  StragglerTimes stragglers;  ///< factors on the compute of a step, against ranks as the calibration had
-  Term time;                  ///< seconds; sums to `wall`
-  Term capex, cost;           ///< dollars
+  int spares = 0;                  ///< hot-spare hosts
+  Seconds step_p50{}, step_p99{};  ///< of the main phase, stragglers included
+  StragglerTimes stragglers;       ///< factors on the compute of a step, against ranks as the calibration had
+  Term time;                       ///< seconds; sums to `wall`
+  Term capex, cost;                ///< dollars
   bool rented = false;
   std::vector<std::string> unpriced;  ///< no cost where not empty and not rented
   Joules energy{};
@@ -69,6 +84,13 @@ struct RunEstimate {
 /// Days, goodput, money and energy of a run. Waiting for hosts, maintenance, degraded operation and given-up
 /// checkpoints add to the process of goodput.hpp in proportion to its wall time (each a small share).
 RunEstimate estimate_run(const RunCase& run, const RunAssumptions& assumptions);
+
+/// Failures of the run's site, the inputs' factors in them. They point into `assumptions`.
+JobFailures run_failures(const RunCase& run, const RunAssumptions& assumptions);
+/// Its failures and checkpoints as a random process, intervals chosen.
+Process run_process(const RunCase& run, const RunAssumptions& assumptions);
+/// How unequal its ranks are.
+StragglerModel straggler_model(const Inputs& inputs);
 
 /// A degraded network's share of time: failures that traffic goes around, times repair, times how much slower a step
 /// is.

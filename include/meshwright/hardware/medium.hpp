@@ -46,10 +46,11 @@ struct Medium {
   Seconds base{};                         ///< launch and set-up of a collective; a network's adds to the scale-up's
   std::array<Rate, protocol_count> ring;  ///< by Protocol
   double tree_efficiency = 1;             ///< a double binary tree's bandwidth over the ring's
-  Rate in_switch;  ///< NVLS, SHARP: step is the whole latency, efficiency that of B in algbw = B / (1 + 1/p)
+  Rate in_switch;  ///< NVLS, SHARP: step is that of one pass through the switch, efficiency that of B in
+                   ///< algbw = B / (1 + 1/p)
   int in_switch_least_ranks = 4;  ///< below, the library doesn't use it
-  /// Rate at which a kernel writes its own block from input to output, out of place: n/p in all-gather, reduce-scatter
-  /// and all-to-all; half of the work in all-reduce, whose value is already in registers. Zero = not counted.
+  /// Rate at which a kernel writes its own block from input to output, out of place: n/p in all-gather, reduce-scatter,
+  /// all-reduce and all-to-all. Zero = not counted.
   BytesPerSecond local_copy{};
   double crowding = 0;  ///< efficiency is divided by 1 + crowding * log2(ranks / 2): devices that share a root complex
   Exchange all_to_all;
@@ -62,9 +63,13 @@ struct Medium {
   const Rate& rate(Protocol p) const { return ring[static_cast<std::size_t>(p)]; }
 };
 
+/// Whose collective library runs: NCCL on NVIDIA's devices; RCCL, or a kin of it, elsewhere.
+enum class Library { nccl, rccl };
+
 /// Calibrated communication parameters of a cluster.
 struct Platform {
   std::string name;  ///< "nvlink4 + infiniband"
+  Library library = Library::nccl;
   Medium scale_up;   ///< joins accelerators: NVLink, Infinity Fabric, ICI, or PCIe where there is nothing else
   Medium host;       ///< PCIe and sockets, for accelerators of one node that no link joins
   Medium scale_out;  ///< the network

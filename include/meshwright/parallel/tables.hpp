@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "meshwright/collectives/message_times.hpp"
 #include "meshwright/parallel/job.hpp"
 #include "meshwright/parallel/kernel_times.hpp"
 #include "meshwright/parallel/placement.hpp"
@@ -60,17 +61,10 @@ struct StageKinds {
   double parameter_copies = 1;  ///< DualPipe holds every part on two stages
 };
 
-/// Time of a collective as base + bytes * per_byte, taken from collectives/estimate at bucket size.
-struct Affine {
-  Seconds base;
-  SecondsPerByte per_byte;
-  constexpr Seconds operator()(Bytes bytes) const { return base + bytes * per_byte; }
-};
-
-/// Key: (size, stride) of a group.
+/// Key: (size, stride) of a group. What it does not do (a pipeline gathers nothing) takes no time.
 struct GroupCosts {
   int size = 1;
-  Affine all_gather, reduce_scatter, all_reduce, send;
+  MessageTimes all_gather, reduce_scatter, all_reduce, send;
 };
 
 /// What step_time() needs of the tables for one layout. Pointers stay valid as long as the Tables.
