@@ -32,4 +32,16 @@ Job with_accelerators(Job job, int accelerators) {
   return job;
 }
 
+Job with_more_nodes(Job job, int times) {
+  const int node = job.cluster.node.accelerators, used = (job.accelerators + node - 1) / node;
+  job.cluster.nodes = used * times;
+  job.accelerators = job.cluster.accelerators();
+  return job;
+}
+
+Job with_global_batch(Job job, int global_batch) {
+  job.global_batch = global_batch;
+  return job;
+}
+
 }  // namespace meshwright::search
