@@ -1,39 +1,245 @@
 #include "meshwright/search/search.hpp"
+
+#include <functional>
+#include <memory>
+#include <optional>
+
 #include "bindings.hpp"
 #include "meshwright/search/json.hpp"
+#include "meshwright/search/plan.hpp"
 
 namespace meshwright::python {
+namespace {
 
-void bind_search(py::module_& module) {
-  py::class_<SearchResult>(module, "SearchResult", "The best layouts of a job, fastest first.")
-      .def_property_readonly("layouts",
-                             [](const SearchResult& r) {
-                               std::vector<Layout> layouts;
-                               for (const Ranked& ranked : r.best) layouts.push_back(ranked.prediction.layout);
-                               return layouts;
-                             })
-      .def_property_readonly("step_times",
-                             [](const SearchResult& r) {
-                               std::vector<double> times;
-                               for (const Ranked& ranked : r.best) times.push_back(ranked.prediction.step_time.value());
-                               return times;
-                             })
+/// A layout that can run, as an objective or a constraint in Python sees it.
+struct SeenOutcome {
+  Layout layout;
+  StepTime time;
+  Memory memory;
+  double step_time = 0;
+  int accelerators = 0;
+};
+
+void bind_outcome(py::module_& module) {
+  py::class_<SeenOutcome>(module, "Outcome", "A layout that can run, as an objective sees it.")
+      .def_readonly("layout", &SeenOutcome::layout)
+      .def_readonly("step_time", &SeenOutcome::step_time, "Seconds")
+      .def_readonly("accelerators", &SeenOutcome::accelerators, "Of the job that is searched")
+      .def_property_readonly(
+          "peak_memory", [](const SeenOutcome& o) { return o.memory.reserved.value(); }, "Bytes of the worst stage")
+      .def_property_readonly(
+          "time",
+          [](const SeenOutcome& o) {
+            py::dict terms;
+            describe(o.time, [&](const char* field, Seconds part) { terms[field] = part.value(); });
+            return terms;
+          },
+          "Disjoint terms [s]");
+}
+
+/// A Python object that threads without the GIL may hold and drop.
+std::shared_ptr<py::object> held(py::object object) {
+  return {new py::object(std::move(object)), [](py::object* o) {
+            const py::gil_scoped_acquire acquired;
+            delete o;
+          }};
+}
+
+/// function(outcome) in Python.
+std::function<py::object(const Outcome&)> called(const py::object& function) {
+  return [function = held(function)](const Outcome& o) -> py::object {
+    return (*function)(SeenOutcome{o.layout, o.step.time, o.memory, o.time.value(), o.job.accelerators});
+  };
+}
+
+Objective objective_from(const py::object& given, const std::string& where) {
+  if (py::isinstance<py::str>(given)) return objective(given.cast<std::string>(), where);
+  if (PyCallable_Check(given.ptr()) == 0) {
+    throw Error(where,
+                "found " + py::repr(given).cast<std::string>() + ", expected a name or a function of an Outcome");
+  }
+  const std::string name = py::str(py::getattr(given, "__name__", py::str("objective")));
+  return {.name = name, .title = name, .value = [call = called(given)](const Outcome& o) {
+            const py::gil_scoped_acquire acquired;
+            return call(o).cast<double>();
+          }};
+}
+
+Constraint constraint_from(const std::string& name, const py::object& function) {
+  return {name, [call = called(function)](const Outcome& o) {
+            const py::gil_scoped_acquire acquired;
+            return py::bool_(call(o)).cast<bool>();
+          }};
+}
+
+std::string spelled_value(const py::handle& value) {
+  if (py::isinstance<py::bool_>(value)) return value.cast<bool>() ? "true" : "false";
+  return py::str(value);
+}
+
+/// "tp=8,pp=4", ["tp=8", "pp=4"] or {"tp": 8, "pp": 4}.
+Filter filter_from(const py::object& fixed, const py::object& excluded, const std::string& where_fixed) {
+  Filter filter;
+  const auto each = [](const py::object& texts, auto read) {
+    if (texts.is_none()) return;
+    if (py::isinstance<py::dict>(texts)) {
+      for (const auto& [axis, value] : texts.cast<py::dict>()) {
+        read(std::string(py::str(axis)) + "=" + spelled_value(value));
+      }
+    } else if (py::isinstance<py::str>(texts)) {
+      read(texts.cast<std::string>());
+    } else {
+      for (const py::handle text : texts) read(text.cast<std::string>());
+    }
+  };
+  each(fixed, [&](const std::string& text) { fix(filter, text, where_fixed); });
+  each(excluded, [&](const std::string& text) { exclude(filter, text, "exclude"); });
+  return filter;
+}
+
+/// Ctrl-C, and the caller's own function, which may say False to stop.
+std::function<bool(const Progress&)> progress_from(const py::object& function) {
+  return [function = held(function)](const Progress& progress) {
+    const py::gil_scoped_acquire acquired;
+    if (PyErr_CheckSignals() != 0) {
+      PyErr_Clear();
+      return false;
+    }
+    return function->is_none() || !(*function)(progress.done, progress.total).is(py::bool_(false));
+  };
+}
+
+struct Arguments {
+  int top, threads, max_micro_batch;
+  bool variants, tp_in_domain;
+  py::object fix, exclude, max_memory, objective, pareto, constraints, accelerators, progress;
+};
+
+SearchOptions options_from(const Arguments& a) {
+  SearchOptions options{.top = a.top, .variants = a.variants, .threads = a.threads};
+  options.space = {.filter = filter_from(a.fix, a.exclude, "fix"),
+                   .max_micro_batch = a.max_micro_batch,
+                   .tp_in_domain = a.tp_in_domain};
+  if (!a.max_memory.is_none()) options.max_memory = quantity<Bytes>(a.max_memory, "max_memory");
+  options.objective = objective_from(a.objective, "objective");
+  bool in_python = !py::isinstance<py::str>(a.objective);
+  if (!a.pareto.is_none()) {
+    for (const py::handle given : a.pareto) {
+      const auto object = py::reinterpret_borrow<py::object>(given);
+      options.pareto.push_back(objective_from(object, "pareto"));
+      in_python = in_python || !py::isinstance<py::str>(given);
+    }
+  }
+  if (!a.constraints.is_none()) {
+    for (const auto& [name, function] : a.constraints.cast<py::dict>()) {
+      options.constraints.push_back(constraint_from(py::str(name), py::reinterpret_borrow<py::object>(function)));
+      in_python = true;
+    }
+  }
+  if (!a.accelerators.is_none()) options.accelerators = a.accelerators.cast<std::vector<int>>();
+  if (in_python) options.threads = 1;  // Python runs one function at a time anyway
+  options.progress = progress_from(a.progress);
+  return options;
+}
+
+std::vector<Layout> layouts_of(const std::vector<Ranked>& all) {
+  std::vector<Layout> layouts;
+  for (const Ranked& ranked : all) layouts.push_back(ranked.prediction.layout);
+  return layouts;
+}
+
+std::vector<double> times_of(const std::vector<Ranked>& all) {
+  std::vector<double> times;
+  for (const Ranked& ranked : all) times.push_back(ranked.prediction.step_time.value());
+  return times;
+}
+
+void bind_results(py::module_& module) {
+  py::class_<SearchResult>(module, "SearchResult", "The best layouts of a job, best first.")
+      .def_property_readonly("layouts", [](const SearchResult& r) { return layouts_of(r.best); })
+      .def_property_readonly(
+          "step_times", [](const SearchResult& r) { return times_of(r.best); }, "Seconds")
+      .def_property_readonly(
+          "pareto", [](const SearchResult& r) { return layouts_of(r.pareto); },
+          "Layouts that none beats in all of the `pareto` objectives")
+      .def_readonly("objective", &SearchResult::objective)
+      .def_readonly("stated", &SearchResult::stated, "What was fixed and limited, in words")
+      .def_readonly("considered", &SearchResult::considered, "Layouts in the space")
       .def_readonly("evaluated", &SearchResult::evaluated, "Layouts whose time was computed")
-      .def_readonly("considered", &SearchResult::considered)
+      .def_readonly("passed_over", &SearchResult::passed_over, "Layouts that a lower bound shows to be worse")
       .def_readonly("refused", &SearchResult::refused, "(rule, layouts) pairs")
+      .def_readonly("interrupted", &SearchResult::interrupted, "True: this is the best so far")
       .def_readonly("assumptions", &SearchResult::assumptions)
       .def("to_dict", [](const SearchResult& r) { return from_json(to_json(r)); })
-      .def("__len__", [](const SearchResult& r) { return r.best.size(); });
+      .def("__len__", [](const SearchResult& r) { return r.best.size(); })
+      .def("__repr__", [](const SearchResult& r) {
+        if (r.best.empty()) return std::string("<SearchResult: nothing fits>");
+        const Prediction& best = r.best.front().prediction;
+        return "<SearchResult of " + std::to_string(r.best.size()) + ", best " + describe_layout(best.layout) + ": " +
+               format(best.step_time) + (r.interrupted ? ", interrupted>" : ">");
+      });
+  py::class_<Plan>(module, "Plan",
+                   "A search with what would help, what else could be asked, and why not another layout.")
+      .def_readonly("result", &Plan::result)
+      .def_property_readonly(
+          "helps", [](const Plan& p) { return from_json(to_json(p))["helps"]; },
+          "What a tenth more of each resource would gain, the most helpful first")
+      .def_property_readonly(
+          "alternatives", [](const Plan& p) { return from_json(to_json(p))["alternatives"]; },
+          "Other batches and accelerator counts that run, or do as well")
+      .def_property_readonly(
+          "why_not",
+          [](const Plan& p) { return p.why_not ? std::optional(p.why_not->words) : std::optional<std::string>(); },
+          "What stands in the way of the layout that was asked about, or how much slower it is")
+      .def("to_dict", [](const Plan& p) { return from_json(to_json(p)); });
+}
 
-  module.def(
+}  // namespace
+
+void bind_search(py::module_& module) {
+  bind_outcome(module);
+  bind_results(module);
+  const auto define = [&](const char* name, auto function, const char* doc, auto... more) {
+    module.def(name, function, py::arg("job"), py::kw_only(), py::arg("top") = 5, py::arg("variants") = false,
+               py::arg("threads") = 0, py::arg("max_micro_batch") = 16, py::arg("tp_in_domain") = false,
+               py::arg("fix") = py::none(), py::arg("exclude") = py::none(), py::arg("max_memory") = py::none(),
+               py::arg("objective") = "time", py::arg("pareto") = py::none(), py::arg("constraints") = py::none(),
+               py::arg("accelerators") = py::none(), py::arg("progress") = py::none(), more..., doc);
+  };
+  define(
       "search",
-      [](const Job& job, int top, int threads, int max_micro_batch) {
+      [](Job job, int top, bool variants, int threads, int max_micro_batch, bool tp_in_domain, const py::object& fix,
+         const py::object& exclude, const py::object& max_memory, const py::object& objective, const py::object& pareto,
+         const py::object& constraints, const py::object& accelerators, const py::object& progress) {
+        SearchOptions options = options_from({top, threads, max_micro_batch, variants, tp_in_domain, fix, exclude,
+                                              max_memory, objective, pareto, constraints, accelerators, progress});
         const py::gil_scoped_release released;
-        return search::search(
-            job, SearchOptions{.top = top, .threads = threads, .space = {.max_micro_batch = max_micro_batch}});
+        return search::search(std::move(job), std::move(options));
       },
-      py::arg("job"), py::kw_only(), py::arg("top") = 5, py::arg("threads") = 0, py::arg("max_micro_batch") = 16,
-      "The best layouts over tp, cp, pp, vp, dp, ep, etp, micro-batch, recompute, ZeRO stage and schedule.");
+      R"(The best layouts over tp, cp, pp, vp, dp, ep, etp, micro-batch, recompute, ZeRO stage, schedule and overlaps.
+
+fix: axes that are given, as {"tp": 8} or "tp=8,recompute=none"; exclude: "cp" or "zero_stage=3".
+objective: a name (time, memory, gpus, gpu-time) or a function of an Outcome, smaller is better; functions run in one
+thread. pareto: two or more of them. constraints: {"name": function of an Outcome that says True}.
+accelerators: counts to choose among. progress(done, total) may return False to stop; Ctrl-C does, too: the result is the
+best so far and `interrupted`.)");
+  define(
+      "plan",
+      [](Job job, int top, bool variants, int threads, int max_micro_batch, bool tp_in_domain, const py::object& fix,
+         const py::object& exclude, const py::object& max_memory, const py::object& objective, const py::object& pareto,
+         const py::object& constraints, const py::object& accelerators, const py::object& progress,
+         const py::object& why_not) {
+        PlanOptions options{
+            .search = options_from({top, threads, max_micro_batch, variants, tp_in_domain, fix, exclude, max_memory,
+                                    objective, pareto, constraints, accelerators, progress}),
+            .why_not = filter_from(why_not, py::none(), "why_not")};
+        const py::gil_scoped_release released;
+        return search::plan(job, options);
+      },
+      R"(A search as `search` does it, with what would help most, other batches and accelerator counts, and why not.
+
+why_not: axes that you expected, as {"tp": 8, "pp": 4}.)",
+      py::arg("why_not") = py::none());
 }
 
 }  // namespace meshwright::python

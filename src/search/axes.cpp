@@ -142,6 +142,13 @@ void Filter::exclude(Axis axis, int value, const std::string& where) {
   if (std::find(excluded.begin(), excluded.end(), value) == excluded.end()) excluded.push_back(value);
 }
 
+void Filter::add(const Filter& other, const std::string& where) {
+  for (const AxisRow& row : rows) {
+    if (const auto value = other.fixed(row.axis)) fix(row.axis, *value, where);
+    for (const int value : other.excluded_[static_cast<std::size_t>(row.axis)]) exclude(row.axis, value, where);
+  }
+}
+
 std::vector<int> Filter::tried(Axis axis, std::vector<int> usual) const {
   if (const auto value = fixed(axis)) return {*value};
   std::erase_if(usual, [&](int value) { return !admits(axis, value); });

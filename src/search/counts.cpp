@@ -31,4 +31,13 @@ Job with_accelerators(const Job& job, int accelerators) {
   return with(job, [&](JobSpec& spec) { spec.cluster.accelerators = accelerators; });
 }
 
+Job with_more_nodes(const Job& job, int times) {
+  const int node = job.cluster.node.accelerators, used = (job.accelerators + node - 1) / node;
+  return with(job, [&](JobSpec& spec) { spec.cluster.nodes = used * times, spec.cluster.accelerators = 0; });
+}
+
+Job with_global_batch(const Job& job, int global_batch) {
+  return with(job, [&](JobSpec& spec) { spec.global_batch = global_batch; });
+}
+
 }  // namespace meshwright::search

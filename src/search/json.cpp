@@ -10,13 +10,17 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
+json differences_of(const std::vector<Difference>& differences) {
+  json out = json::object();
+  for (const Difference& term : differences) out[term.term + "_s"] = term.change.value();
+  return out;
+}
+
 json entry_of(const Ranked& ranked) {
   json entry = json::parse(to_json(ranked.prediction));
   entry["value"] = ranked.value;
   entry["why"] = ranked.why;
-  json against = json::object();
-  for (const Difference& term : ranked.against_best) against[term.term + "_s"] = term.change.value();
-  entry["against_best"] = std::move(against);
+  entry["against_best"] = differences_of(ranked.against_best);
   return entry;
 }
 
@@ -32,9 +36,7 @@ json front_of(const SearchResult& result) {
   return front;
 }
 
-}  // namespace
-
-std::string to_json(const SearchResult& result) {
+json object_of(const SearchResult& result) {
   json layouts = json::array();
   for (const Ranked& ranked : result.best) layouts.push_back(entry_of(ranked));
   json refused = json::object();
@@ -51,6 +53,44 @@ std::string to_json(const SearchResult& result) {
               {"search_time_s", result.search_time.value()},
               {"assumptions", result.assumptions}};
   if (!result.pareto_objectives.empty()) out["pareto"] = front_of(result);
+  return out;
+}
+
+json object_of(const Alternative& other) {
+  json out = {{"what", other.what}, {"from", other.from}, {"to", other.to}, {"words", other.words}};
+  out.update(json::parse(to_json(other.prediction)));
+  return out;
+}
+
+json object_of(const WhyNot& answer) {
+  json out = {{"wanted", answer.wanted}, {"words", answer.words}, {"violation", nullptr}};
+  if (answer.violation) {
+    const Violation& v = *answer.violation;
+    out["violation"] = {{"rule", v.rule}, {"needed", v.needed}, {"available", v.available}, {"words", v.text()}};
+  }
+  if (answer.layout) out["layout"] = json::parse(to_json(*answer.layout));
+  if (answer.prediction) {
+    out["layout"] = json::parse(to_json(answer.prediction->layout));
+    out["step_time_s"] = answer.prediction->step_time.value();
+    out["against_best"] = differences_of(answer.against_best);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string to_json(const SearchResult& result) { return object_of(result).dump(); }
+
+std::string to_json(const Plan& plan) {
+  json out = object_of(plan.result);
+  out["helps"] = json::array();
+  for (const Help& help : plan.helps) {
+    out["helps"].push_back(
+        {{"what", help.what}, {"change", help.change}, {"step_time_s", help.step_time.value()}, {"gain", help.gain}});
+  }
+  out["alternatives"] = json::array();
+  for (const Alternative& other : plan.alternatives) out["alternatives"].push_back(object_of(other));
+  if (plan.why_not) out["why_not"] = object_of(*plan.why_not);
   return out.dump();
 }
 

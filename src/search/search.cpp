@@ -39,7 +39,10 @@ class Watch {
 };
 
 struct Findings {
-  explicit Findings(const SearchOptions& options) : best(options.top, options.variants) {}
+  explicit Findings(const SearchOptions& options)
+      : below(rounded(options.below)), best(options.top, options.variants) {}
+  double threshold() const { return std::min(below, best.threshold()); }
+  double below;
   Collector best;
   Front front;
   Counts counts;
@@ -88,7 +91,7 @@ class Descent {
     const std::size_t refused = shards_.size() - branches_.size();
     std::size_t begin = 0;
     for (std::size_t wave = 4; begin < branches_.size(); wave = std::min<std::size_t>(2 * wave, 64)) {
-      const double threshold = findings_.best.threshold();
+      const double threshold = findings_.threshold();
       if (branches_[begin].least > threshold) break;
       const std::size_t end = std::min(branches_.size(), begin + wave);
       const bool all = share(

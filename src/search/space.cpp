@@ -196,4 +196,39 @@ StageSplit split_of(const Job& job, const Limits& limits, const Layout& layout) 
   return usual_stage_split(job.model.layers, job.framework, layout.pp, split_ways(layout) / layout.pp);
 }
 
+namespace {
+
+/// The layouts of one shard choice and pipeline.
+bool each_choice(Layout layout, const Job& job, const Limits& limits, const std::function<bool(const Layout&)>& visit) {
+  for (const PipelineSchedule schedule : schedules(job.framework, limits, layout.pp, layout.vp)) {
+    layout.schedule = schedule;
+    layout.stage_split = split_of(job, limits, layout);
+    for (const Sharding& sharding : shardings(job, limits)) {
+      layout.zero_stage = sharding.zero_stage, layout.hsdp_shard = sharding.hsdp_shard;
+      for (const Recompute recompute : recomputes(limits)) {
+        layout.recompute = recompute;
+        if (limits.filter.admits(layout) && !visit(layout)) return false;
+      }
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+void each_layout(const Job& job, const Limits& limits, const std::function<bool(const Layout&)>& visit) {
+  for (const ShardChoice& shard : shard_choices(job, limits)) {
+    for (const Overlaps& variant : overlaps(job, limits, shard)) {
+      Layout layout = plain_layout(job, limits, shard, variant);
+      for (const int pp : pipeline_degrees(job, limits, shard)) {
+        layout.pp = pp, layout.dp = data_degree(job, limits, shard, pp);
+        for (const int vp : virtual_stages(job, limits, pp)) {
+          layout.vp = vp;
+          if (!each_choice(layout, job, limits, visit)) return;
+        }
+      }
+    }
+  }
+}
+
 }  // namespace meshwright::search

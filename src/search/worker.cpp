@@ -1,11 +1,25 @@
 #include "search/worker.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "meshwright/parallel/step.hpp"
 
 namespace meshwright::search {
+namespace {
+
+/// The value, which has to be a number: others have no order.
+double checked(const Objective& objective, const Outcome& outcome) {
+  const double value = objective.value(outcome);
+  if (std::isfinite(value)) return value;
+  throw Error("objective", fmt::format("{} of {} is {}, expected a finite number", objective.name,
+                                       describe_layout(outcome.layout), value));
+}
+
+}  // namespace
 
 void Counts::add(const Counts& other) {
   considered += other.considered, evaluated += other.evaluated, passed_over += other.passed_over;
@@ -201,6 +215,7 @@ void Worker::evaluate(const Entries& entries) {
 }
 
 bool Worker::memory_suffices(const Memory& need) {
+  if (options_.any_memory) return true;
   if (fit(memory_constants_, need) == Fit::does_not_fit) {
     ++counts.by_rule[index_of(memory_rule())];
     return false;
@@ -220,11 +235,12 @@ void Worker::offer(const Step& step, Seconds time, const Memory& need) {
     return;
   }
   ++counts.evaluated;
-  const Candidate found = candidate(options_.objective.value(outcome), time, need.reserved, layout_);
+  const Candidate found = candidate(checked(options_.objective, outcome), time, need.reserved, layout_);
+  if (found.value > rounded(options_.below)) return;
   found_.offer(found);
   if (options_.pareto.empty()) return;
   std::vector<double> values;
-  for (const Objective& objective : options_.pareto) values.push_back(objective.value(outcome));
+  for (const Objective& objective : options_.pareto) values.push_back(checked(objective, outcome));
   front.offer(values, found);
 }
 

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <climits>
+#include <cmath>
 #include <new>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -263,6 +264,12 @@ TEST(Search, WhatAThreadThrowsIsThrownByTheSearch) {
   bad.threads = 4;
   bad.objective = {.name = "bad", .value = [](const Outcome&) -> double { throw std::bad_alloc(); }};
   EXPECT_THROW(search(job, bad), std::bad_alloc);
+}
+
+TEST(Search, ValuesWithoutAnOrderAreRefused) {
+  SearchOptions bad = options(5);
+  bad.objective = {.name = "bad", .value = [](const Outcome&) { return std::nan(""); }};
+  EXPECT_THROW(search(test_job("llama-3.2-1b", "dgx-h100", 1, 4096, 32), bad), Error);
 }
 
 TEST(Search, EndsOnRequestWithTheBestSoFar) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 
 #include "command.hpp"
 #include "job_options.hpp"
@@ -108,6 +109,31 @@ std::string flags_text(const Job& job, const Layout& layout, const std::string& 
   return out + "\n";
 }
 
+std::string helps_text(const std::vector<Help>& helps) {
+  if (helps.empty()) return "";
+  Table table({{"what would help most", Align::left}, {"change", Align::left}, {"step"}, {"tokens/s"}});
+  for (const Help& help : helps) {
+    table.add({"  " + help.what, help.change, format(help.step_time), fmt::format("{:+.1f} %", 100 * help.gain)});
+  }
+  return table.render() + "\n";
+}
+
+/// Sentences under a title, each on lines of its own.
+std::string said(const std::string& title, const std::vector<std::string>& sentences) {
+  if (sentences.empty()) return "";
+  std::string out = bold(title) + "\n";
+  for (const std::string& sentence : sentences) out += wrap(sentence, 2);
+  return out + "\n";
+}
+
+std::vector<std::string> words_of(const std::vector<Alternative>& alternatives) {
+  std::vector<std::string> out;
+  for (const Alternative& other : alternatives) out.push_back(other.words);
+  return out;
+}
+
+std::string why_not_text(const std::optional<WhyNot>& answer) { return answer ? said("Why not", {answer->words}) : ""; }
+
 std::string work_text(const SearchResult& result) {
   const auto count = [](std::uint64_t n) { return with_commas(static_cast<long long>(n)); };
   return fmt::format("\n{} layouts timed and {} passed over by lower bounds, of {} considered, in {}\n",
@@ -115,14 +141,15 @@ std::string work_text(const SearchResult& result) {
                      format(result.search_time));
 }
 
-void print_people(const Job& whole, const SearchResult& result, const SearchOptions& options,
-                  const std::string& dialect) {
+void print_people(const Job& whole, const Plan& plan, const SearchOptions& options, const std::string& dialect) {
+  const SearchResult& result = plan.result;
   const Prediction& best = result.best.front().prediction;
   const Job job = with_accelerators(whole, best.layout.accelerators());
   std::string out = job_text(job) + asked_for(result) + "\n";
   if (result.interrupted) out += yellow("Interrupted: this is the best so far.") + "\n\n";
   out += bold("Recommended layout") + "\n" + summary_text(job, best) + "\n";
   out += waterfall_text(best) + "\n" + runners_up(result, options) + front_text(result, options);
+  out += why_not_text(plan.why_not) + said("Fewer would do", words_of(plan.alternatives)) + helps_text(plan.helps);
   if (!dialect.empty()) out += flags_text(job, best.layout, dialect);
   out += notes_text(best.warnings, result.assumptions) + work_text(result);
   fmt::print("{}", out);
@@ -149,20 +176,24 @@ std::string no_layout(const Job& job, const SearchResult& result) {
 void run(const Options& options, const Globals& globals) {
   const Job job = make_job(job_spec(options.job), load_catalog(globals.hardware));
   if (!options.flags.empty()) launcher_flags(job, Layout{}, options.flags);  // a bad dialect is refused before the work
-  const SearchOptions wanted = search_options(options.search, job);
-  const SearchResult result = search_with_progress(job, wanted);
+  const PlanOptions wanted = plan_options(options.search, job);
+  const Plan plan = plan_with_progress(job, wanted);
+  const SearchResult& result = plan.result;
   if (options.json) {
-    auto document = nlohmann::ordered_json::parse(to_json(result));
+    auto document = nlohmann::ordered_json::parse(to_json(plan));
     if (!options.flags.empty() && !result.best.empty()) {
       const Layout& best = result.best.front().prediction.layout;
       document["flags"] = launcher_flags(with_accelerators(job, best.accelerators()), best, options.flags);
     }
     print_json(document);
   } else if (!result.best.empty()) {
-    print_people(job, result, wanted, options.flags);
+    print_people(job, plan, wanted.search, options.flags);
   }
   if (result.best.empty()) {
-    if (!options.json) fmt::print("{}\n{}", job_text(job), refusals(result));
+    if (!options.json) {
+      fmt::print("{}{}\n{}\n{}{}", job_text(job), asked_for(result), refusals(result), why_not_text(plan.why_not),
+                 said("What would run", words_of(plan.alternatives)));
+    }
     throw Negative{no_layout(job, result)};
   }
 }

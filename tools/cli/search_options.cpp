@@ -61,6 +61,9 @@ void add_search_options(CLI::App& command, SearchChoices& c) {
   command.add_option("--pareto", c.pareto, "Also what nothing beats in all of them: time,memory")
       ->type_name("NAME,NAME")
       ->check(some_text());
+  command.add_option("--why-not", c.why_not, "What stands in the way of a layout that you expected: tp=8,pp=4")
+      ->type_name("AXIS=VALUE,")
+      ->check(some_text());
   command.add_option("--top", c.options.top, "Layouts to show")->check(whole_number(1, 1000))->capture_default_str();
   command.add_option("--max-micro-batch", c.options.space.max_micro_batch, "Largest micro-batch tried")
       ->check(whole_number(1, 1024))
@@ -68,8 +71,10 @@ void add_search_options(CLI::App& command, SearchChoices& c) {
   command.add_option("--threads", c.options.threads, "Threads; all cores by default")->check(whole_number(1, 1024));
 }
 
-SearchOptions search_options(const SearchChoices& c, const Job& job) {
-  SearchOptions options = c.options;
+PlanOptions plan_options(const SearchChoices& c, const Job& job) {
+  PlanOptions plan{.search = c.options};
+  SearchOptions& options = plan.search;
+  for (const std::string& text : c.why_not) fix(plan.why_not, text, "--why-not");
   for (const std::string& text : c.fixed) fix(options.space.filter, text, "--fix");
   for (const std::string& text : c.excluded) exclude(options.space.filter, text, "--exclude");
   if (!c.max_memory.empty()) options.max_memory = memory_limit(c.max_memory, job);
@@ -78,17 +83,17 @@ SearchOptions search_options(const SearchChoices& c, const Job& job) {
   const bool counts = options.objective.over_counts || std::any_of(options.pareto.begin(), options.pareto.end(),
                                                                    [](const Objective& o) { return o.over_counts; });
   if (counts) options.accelerators = accelerator_counts(job);
-  return options;
+  return plan;
 }
 
-SearchResult search_with_progress(const Job& job, SearchOptions options) {
+Plan plan_with_progress(const Job& job, PlanOptions options) {
   const Interrupt interrupt;
   Progress shown("searching");
-  options.progress = [&](const search::Progress& progress) {
+  options.search.progress = [&](const search::Progress& progress) {
     shown.show(progress.done, progress.total);
     return !interrupt.asked();
   };
-  return search::search(job, options);
+  return search::plan(job, options);
 }
 
 }  // namespace meshwright::cli

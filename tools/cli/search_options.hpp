@@ -5,22 +5,23 @@
 #include <vector>
 
 #include "command.hpp"
-#include "meshwright/search/search.hpp"
+#include "meshwright/search/plan.hpp"
 
 namespace meshwright::cli {
 
 struct SearchChoices {
-  std::vector<std::string> fixed, excluded;
+  std::vector<std::string> fixed, excluded, why_not;
   std::string max_memory, objective, pareto;
   SearchOptions options;  ///< what needs no reading
 };
 
-/// Adds --fix, --exclude, --max-memory, --max-tp-domain, --objective, --pareto, --top, --max-micro-batch, --threads.
+/// Adds --fix, --exclude, --max-memory, --max-tp-domain, --objective, --pareto, --top, --max-micro-batch, --threads,
+/// --why-not.
 void add_search_options(CLI::App& command, SearchChoices& choices);
-/// The options of a search of `job`. Throws Error that names the flag.
-SearchOptions search_options(const SearchChoices& choices, const Job& job);
+/// The options of a plan of `job`. Throws Error that names the flag.
+PlanOptions plan_options(const SearchChoices& choices, const Job& job);
 
-/// search() with progress on stderr, and Ctrl-C for the best so far.
-SearchResult search_with_progress(const Job& job, SearchOptions options);
+/// plan() with progress on stderr, and Ctrl-C for the best so far.
+Plan plan_with_progress(const Job& job, PlanOptions options);
 
 }  // namespace meshwright::cli

@@ -58,6 +58,9 @@ class Filter {
   /// Not this value.
   void exclude(Axis axis, int value, const std::string& where);
 
+  /// All that another one states.
+  void add(const Filter& other, const std::string& where);
+
   std::optional<int> fixed(Axis axis) const { return fixed_[static_cast<std::size_t>(axis)]; }
   /// The values to try: the fixed one, be it usual or not, else the usual ones that are not excluded.
   std::vector<int> tried(Axis axis, std::vector<int> usual) const;

@@ -12,5 +12,8 @@ std::vector<int> accelerator_counts(const Job& job);
 
 /// `job` on the first `accelerators` of its cluster; Error where it has fewer.
 Job with_accelerators(const Job& job, int accelerators);
+/// `job` on a cluster with so many times the nodes that it uses, all of them used.
+Job with_more_nodes(const Job& job, int times);
+Job with_global_batch(const Job& job, int global_batch);
 
 }  // namespace meshwright::search

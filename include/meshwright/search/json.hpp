@@ -2,6 +2,7 @@
 // Search results as JSON text: the contract of `meshwright plan --json` and of Python's to_dict().
 #include <string>
 
+#include "meshwright/search/plan.hpp"
 #include "meshwright/search/search.hpp"
 
 namespace meshwright::search {
@@ -11,5 +12,9 @@ namespace meshwright::search {
 /// "search_time_s", "assumptions"}, and "pareto" (each with "values" {objective}) where it was asked for. "best" is
 /// null where nothing fits.
 std::string to_json(const SearchResult& result);
+/// The same with "helps" [{"what", "change", "step_time_s", "gain"}], "alternatives" [{"what", "from", "to", "words",
+/// and the keys of a prediction}], and where it was asked "why_not" {"wanted", "words", "violation", "layout",
+/// "step_time_s", "against_best"}.
+std::string to_json(const Plan& plan);
 
 }  // namespace meshwright::search

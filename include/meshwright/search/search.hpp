@@ -2,6 +2,7 @@
 // The best layouts of a job over the joint space of degrees, micro-batch, recompute, ZeRO stage, schedule and overlap.
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,12 +23,14 @@ struct SearchOptions {
   bool variants = false;  ///< true: also layouts that differ only in choices; false: the best of each set of degrees
   int threads = 0;        ///< 0 = all cores; the answer does not depend on it
   Limits space{};
-  Bytes max_memory{};  ///< of a device; zero = what the device has
+  Bytes max_memory{};       ///< of a device; zero = what the device has
+  bool any_memory = false;  ///< layouts that do not fit count too
   Objective objective = objectives().front();
   std::vector<Objective> pareto{};        ///< two or more: also the layouts that none beats in all of them
   std::vector<Constraint> constraints{};  ///< on layouts that can run
   /// Accelerator counts to choose among, each at most the cluster's; empty: the job's.
   std::vector<int> accelerators{};
+  double below = std::numeric_limits<double>::infinity();  ///< only layouts of at most this value
   /// Called on the caller's thread every 50 ms or so; false ends the search with the best so far.
   std::function<bool(const Progress&)> progress{};
 };

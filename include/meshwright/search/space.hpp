@@ -1,6 +1,7 @@
 #pragma once
 // The space of layouts that a job could run, as loops over degrees and choices. What a Filter fixes is tried whether it
 // is usual or not: the stack's rules then say why it does not run.
+#include <functional>
 #include <vector>
 
 #include "meshwright/parallel/job.hpp"
@@ -50,5 +51,8 @@ std::vector<Recompute> recomputes(const Limits& limits);
 Layout plain_layout(const Job& job, const Limits& limits, const ShardChoice& shard, const Overlaps& overlaps);
 /// The stage split that a layout of these stages and virtual stages is given.
 StageSplit split_of(const Job& job, const Limits& limits, const Layout& layout);
+
+/// Calls visit() for every layout of the space until it says false: for looking at them, not for speed.
+void each_layout(const Job& job, const Limits& limits, const std::function<bool(const Layout&)>& visit);
 
 }  // namespace meshwright::search

@@ -1,0 +1,147 @@
+#include "meshwright/search/alternatives.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <set>
+
+#include "meshwright/core/units.hpp"
+
+namespace meshwright::search {
+namespace {
+
+constexpr int most_tries = 24;
+constexpr int most_growth = 64;
+constexpr double worth_saying = 0.95;  // of the accelerator-seconds
+
+SearchOptions best_only(SearchOptions options) {
+  options.top = 1;
+  options.pareto.clear();
+  options.accelerators.clear();
+  return options;
+}
+
+std::optional<Prediction> best_of(const Job& job, const SearchOptions& options) {
+  SearchResult result = search(job, options);
+  if (result.best.empty() || result.interrupted) return std::nullopt;
+  return std::move(result.best.front().prediction);
+}
+
+Alternative other_batch(const Job& job, int batch, Prediction prediction) {
+  const std::string words =
+      fmt::format("global batch {} instead of {}: {} a step", batch, job.global_batch, format(prediction.step_time));
+  return {"global_batch", job.global_batch, batch, std::move(prediction), words};
+}
+
+Alternative other_count(const Job& job, int count, Prediction prediction) {
+  const std::string words =
+      fmt::format("{} accelerators instead of {}: {} a step", count, job.accelerators, format(prediction.step_time));
+  return {"accelerators", job.accelerators, count, std::move(prediction), words};
+}
+
+/// Multiples of the data-parallel degrees that the accelerators allow, the nearest first.
+std::vector<int> batches_near(const Job& job, const Limits& limits) {
+  std::set<int> degrees;
+  for (const ShardChoice& shard : shard_choices(job, limits)) {
+    for (const int pp : pipeline_degrees(job, limits, shard)) {
+      degrees.insert(data_degree(job, limits, shard, pp) * shard.micro_batch);
+    }
+  }
+  std::set<int> batches;
+  for (const int degree : degrees) {
+    const int below = job.global_batch / degree * degree;
+    batches.insert({below, below + degree});
+  }
+  batches.erase(0), batches.erase(job.global_batch);
+  std::vector<int> nearest(batches.begin(), batches.end());
+  std::stable_sort(nearest.begin(), nearest.end(),
+                   [&](int a, int b) { return std::abs(a - job.global_batch) < std::abs(b - job.global_batch); });
+  return nearest;
+}
+
+/// The first of `candidates` on each side of `asked` for which answer(candidate) finds something.
+template <class Answer>
+std::vector<Alternative> nearest_on_each_side(const std::vector<int>& candidates, int asked, Answer answer) {
+  std::vector<Alternative> found;
+  for (const bool larger : {false, true}) {
+    int tries = 0;
+    for (const int candidate : candidates) {
+      if ((candidate > asked) != larger || ++tries > most_tries) continue;
+      if (std::optional<Alternative> alternative = answer(candidate)) {
+        found.push_back(std::move(*alternative));
+        break;
+      }
+    }
+  }
+  return found;
+}
+
+std::vector<int> counts_near(const Job& job) {
+  std::vector<int> counts = accelerator_counts(with_more_nodes(job, most_growth));
+  std::erase(counts, job.accelerators);
+  std::stable_sort(counts.begin(), counts.end(), [&](int a, int b) {
+    return std::abs(static_cast<long long>(a) - job.accelerators) <
+           std::abs(static_cast<long long>(b) - job.accelerators);
+  });
+  return counts;
+}
+
+bool is_power_of_two(int n) { return n > 0 && (n & (n - 1)) == 0; }
+
+bool is_odd_for_the_machine(const Job& job) {
+  const Node& node = job.cluster.node;
+  const bool cut = job.accelerators > node.scale_up_domain && job.accelerators % node.scale_up_domain != 0;
+  return cut || !is_power_of_two(std::max(1, job.accelerators / node.accelerators));
+}
+
+}  // namespace
+
+std::vector<Alternative> nearest_that_run(const Job& job, const SearchOptions& asked) {
+  const SearchOptions options = best_only(asked);
+  SearchOptions of_any_memory = options;
+  of_any_memory.any_memory = true;
+  std::vector<Alternative> found;
+  if (!best_of(job, of_any_memory)) {
+    found = nearest_on_each_side(batches_near(job, options.space), job.global_batch, [&](int batch) {
+      std::optional<Prediction> best = best_of(with_global_batch(job, batch), options);
+      return best ? std::optional(other_batch(job, batch, std::move(*best))) : std::nullopt;
+    });
+  }
+  const Job larger = with_more_nodes(job, most_growth);
+  for (Alternative& other : nearest_on_each_side(counts_near(job), job.accelerators, [&](int count) {
+         std::optional<Prediction> best = best_of(with_accelerators(larger, count), options);
+         return best ? std::optional(other_count(job, count, std::move(*best))) : std::nullopt;
+       })) {
+    found.push_back(std::move(other));
+  }
+  return found;
+}
+
+std::vector<Alternative> fewer_accelerators(const Job& job, const SearchOptions& asked, const Prediction& best) {
+  const Job used = with_accelerators(job, best.layout.accelerators());
+  if (!is_odd_for_the_machine(used)) return {};
+  SearchOptions options = best_only(asked);
+  options.objective = objective("gpu-time", "fewer_accelerators");
+  const double seconds = used.accelerators * best.step_time.value();
+  std::optional<Alternative> fastest, cheapest;
+  double least = worth_saying * seconds;
+  for (const int count : accelerator_counts(used)) {
+    if (2 * count < used.accelerators || count == used.accelerators) continue;
+    options.below = seconds * std::max(worth_saying, static_cast<double>(count) / used.accelerators);
+    const std::optional<Prediction> found = best_of(with_accelerators(job, count), options);
+    if (!found) continue;
+    const Seconds as_fast = fastest ? fastest->prediction.step_time : best.step_time;
+    if (found->step_time <= as_fast) fastest = other_count(used, count, *found);
+    if (count * found->step_time.value() < least) {
+      least = count * found->step_time.value();
+      cheapest = other_count(used, count, *found);
+    }
+  }
+  std::vector<Alternative> out;
+  if (fastest) out.push_back(std::move(*fastest));
+  if (cheapest && (out.empty() || out.front().to != cheapest->to)) out.push_back(std::move(*cheapest));
+  return out;
+}
+
+}  // namespace meshwright::search

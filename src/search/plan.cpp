@@ -1,0 +1,20 @@
+#include "meshwright/search/plan.hpp"
+
+namespace meshwright::search {
+
+Plan plan(const Job& job, const PlanOptions& options) {
+  Plan out;
+  out.result = search(job, options.search);
+  if (out.result.interrupted) return out;
+  if (!options.why_not.empty()) out.why_not = why_not(job, options.why_not, options.search, out.result, "why_not");
+  if (out.result.best.empty()) {
+    out.alternatives = nearest_that_run(job, options.search);
+    return out;
+  }
+  const Prediction& best = out.result.best.front().prediction;
+  out.helps = what_helps(with_accelerators(job, best.layout.accelerators()), best.layout);
+  if (options.search.accelerators.empty()) out.alternatives = fewer_accelerators(job, options.search, best);
+  return out;
+}
+
+}  // namespace meshwright::search
