@@ -1,4 +1,5 @@
 #include "bindings.hpp"
+#include "meshwright/parallel/constraints.hpp"
 #include "meshwright/parallel/json.hpp"
 #include "meshwright/parallel/launcher.hpp"
 #include "meshwright/parallel/prediction.hpp"
@@ -97,8 +98,9 @@ void bind_prediction(py::module_& module) {
   module.def(
       "predict",
       [](const Job& job, const Layout& layout) {
-        const auto refused = violation(job, layout);
-        if (refused && refused->rule != "device memory") throw Error("layout", "cannot run: " + refused->text());
+        if (const Rule rule = refused_by(job, layout)) {
+          throw Error("layout", "cannot run: " + violation_of(job, layout, rule).text());
+        }
         return Explained{predict(job, layout), job};
       },
       py::arg("job"), py::arg("layout"), "The prediction of one layout; Error where the framework refuses it.");
@@ -109,7 +111,7 @@ void bind_prediction(py::module_& module) {
         return refused ? std::optional(refused->text()) : std::nullopt;
       },
       py::arg("job"), py::arg("layout"), "Why a layout cannot run, or None.");
-  module.def("launcher_flags", &launcher_flags, py::arg("job"), py::arg("layout"), py::arg("dialect") = "megatron",
+  module.def("launcher_flags", &launcher_flags, py::arg("job"), py::arg("layout"), py::arg("dialect") = "",
              "Flags to paste into the launcher.");
 }
 

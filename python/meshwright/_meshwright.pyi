@@ -459,7 +459,7 @@ def collective(name: str, *, cluster: Cluster, sizes: list[float], ranks: int = 
     """
     Rows as nccl-tests prints them: bytes, time_us, algbw_gbps, busbw_gbps, algo, proto, limiting_link.
     """
-def launcher_flags(job: Job, layout: Layout, dialect: str = 'megatron') -> list[str]:
+def launcher_flags(job: Job, layout: Layout, dialect: str = '') -> list[str]:
     """
     Flags to paste into the launcher.
     """

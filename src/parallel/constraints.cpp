@@ -47,11 +47,15 @@ std::optional<Violation> constraint(const Job& job, const Layout& layout) {
   return violation_of(job, layout, rule);
 }
 
+Rule refusal(const Job& job, const Layout& layout) noexcept {
+  if (const Rule rule = refused_by(job, layout)) return rule;
+  return memory_rule()->refuses(job, layout) ? memory_rule() : nullptr;
+}
+
 std::optional<Violation> violation(const Job& job, const Layout& layout) {
-  for (const RuleRow& rule : rules()) {
-    if (rule.refuses(job, layout)) return violation_of(job, layout, &rule);
-  }
-  return std::nullopt;
+  const Rule rule = refusal(job, layout);
+  if (rule == nullptr) return std::nullopt;
+  return violation_of(job, layout, rule);
 }
 
 StageSplit resolved_split(StageSplit split, int layers, const Framework& framework, int pp, int vp) noexcept {

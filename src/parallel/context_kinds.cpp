@@ -38,18 +38,21 @@ namespace context_rows {
 
 constinit const ContextRow ring{.name = "ring",
                                 .citation = "Liu et al. 2023, Ring Attention with Blockwise Transformers",
+                                .what = "keys and values round a ring",
                                 .pieces = 2,
                                 .exposed = ring_exposed,
                                 .megatron = "p2p",
                                 .maxtext = "ring"};
 constinit const ContextRow all_gather{.name = "all-gather",
                                       .citation = "Llama Team 2024, The Llama 3 Herd of Models, section 3.3.2",
+                                      .what = "gathers of keys and values",
                                       .pieces = 2,
                                       .exposed = all_gather_exposed,
                                       .megatron = "allgather",
                                       .maxtext = "all_gather"};
 constinit const ContextRow ulysses{.name = "ulysses",
                                    .citation = "Jacobs et al. 2023, DeepSpeed Ulysses",
+                                   .what = "exchanges of tokens for heads",
                                    .by_heads = true,
                                    .exposed = ulysses_exposed,
                                    .megatron = "a2a",

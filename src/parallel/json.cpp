@@ -36,6 +36,47 @@ json fields(const Described& described, const std::string& unit) {
   return out;
 }
 
+json hidden_object(const Hidden& hidden) {
+  json out = json::object();
+  for (const StepField& field : step_fields()) {
+    if (field.hidden != nullptr) out[std::string(field.name) + "_s"] = (hidden.*field.hidden).value();
+  }
+  return out;
+}
+
+json axis_object(const AxisPlace& axis) {
+  json levels = json::array();
+  for (const Level& level : axis.place.levels) levels.push_back({{"ranks", level.ranks}, {"link", level.link}});
+  return {{"axis", name(axis.axis)}, {"ranks", axis.group.size}, {"stride", axis.group.stride}, {"levels", levels}};
+}
+
+json stage_object(const StagePlace& stage) {
+  json layers = json::array();
+  for (const Chunk& chunk : stage.chunks) layers.push_back(chunk.layers);
+  return {{"layers", layers},
+          {"parameters", stage.parameters.dense},
+          {"expert_parameters", stage.parameters.experts},
+          {"in_flight", stage.in_flight}};
+}
+
+json placement_object(const Placement& p) {
+  json axes = json::array(), stages = json::array();
+  for (const AxisPlace& axis : p.axes) axes.push_back(axis_object(axis));
+  for (const StagePlace& stage : p.stages) stages.push_back(stage_object(stage));
+  return {{"order", describe_order(p.order)},
+          {"axes", axes},
+          {"rank",
+           {{"tokens", p.tokens.all},
+            {"heads", p.heads},
+            {"kv_heads", p.kv_heads},
+            {"experts", p.experts},
+            {"vocabulary", p.vocabulary},
+            {"state_ranks", p.state_ranks.dense},
+            {"expert_state_ranks", p.state_ranks.experts},
+            {"boundary_bytes", p.boundary.value()}}},
+          {"stages", stages}};
+}
+
 }  // namespace
 
 std::string to_json(const Layout& layout) { return layout_object(layout).dump(); }
@@ -57,14 +98,23 @@ std::string to_json(const Prediction& p) {
                     {"peak_memory_bytes", p.memory.reserved.value()},
                     {"fit", fits[static_cast<int>(p.fit)]},
                     {"breakdown", fields(p.time, "_s")},
-                    {"hidden",
-                     {{"tensor_parallel_s", p.hidden.tensor_parallel.value()},
-                      {"expert_parallel_s", p.hidden.expert_parallel.value()},
-                      {"data_parallel_s", p.hidden.data_parallel.value()}}},
+                    {"hidden", hidden_object(p.hidden)},
                     {"memory", memory},
+                    {"placement", placement_object(p.placement)},
                     {"evidence", name(p.evidence)},
                     {"warnings", p.warnings},
                     {"assumptions", p.assumptions}};
+  return out.dump();
+}
+
+std::string to_json(const Violation& violation, std::span<const Layout> nearest) {
+  json layouts = json::array();
+  for (const Layout& layout : nearest) layouts.push_back(layout_object(layout));
+  const json out = {{"rule", violation.rule},
+                    {"words", violation.text()},
+                    {"needed", violation.needed},
+                    {"available", violation.available},
+                    {"nearest", layouts}};
   return out.dump();
 }
 

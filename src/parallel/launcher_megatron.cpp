@@ -90,7 +90,8 @@ void add_pipeline(Flags& flags, const Job& job, const Layout& layout) {
   add(flags, "pipeline-model-parallel-size", layout.pp);
   if (layout.pp == 1) return;
   const StageSplit split = resolved_split(layout.stage_split, job.model.layers, job.framework, layout.pp, layout.vp);
-  if (split == StageSplit::uneven || split == StageSplit::automatic) {
+  const bool explicit_layout = !layout.stages.empty() || split == StageSplit::uneven || split == StageSplit::automatic;
+  if (explicit_layout) {
     add(flags, "pipeline-model-parallel-layout", "'" + stage_string(job, layout) + "'");
   } else {
     if (layout.vp > 1) add(flags, "num-virtual-stages-per-pipeline-rank", layout.vp);
@@ -111,14 +112,31 @@ void add_recompute(Flags& flags, const Layout& layout) {
 void add_data_parallel(Flags& flags, const Layout& layout) {
   if (layout.zero_stage == 1) flags.emplace_back("--use-distributed-optimizer");
   if (layout.zero_stage > 1) {
+    // arguments.py asserts the checkpoint format and switches the optimizer on (validate_args, use_megatron_fsdp).
+    flags.emplace_back("--use-distributed-optimizer");
     flags.emplace_back("--use-megatron-fsdp");
     add(flags, "data-parallel-sharding-strategy", layout.zero_stage == 3 ? "optim_grads_params" : "optim_grads");
+    add(flags, "ckpt-format", "fsdp_dtensor");
   }
   if (layout.hsdp_shard > 0) {
     add(flags, "num-distributed-optimizer-instances", layout.dp * layout.cp / layout.hsdp_shard);
   }
   add_if(flags, layout.overlap_grad_reduce, "overlap-grad-reduce");
-  add_if(flags, layout.overlap_param_gather && layout.zero_stage > 0, "overlap-param-gather");
+  // arguments.py: parameter gathers overlap only where gradient reduction does.
+  add_if(flags, layout.overlap_param_gather && layout.overlap_grad_reduce && layout.zero_stage > 0,
+         "overlap-param-gather");
+}
+
+/// initialize.py knows two orders.
+void add_order(Flags& flags, const Layout& layout) {
+  if (!layout.order || *layout.order == RankOrder{}) return;
+  const RankOrder stages_inside{{Axis::tp, Axis::cp, Axis::ep, Axis::pp, Axis::dp}};
+  if (*layout.order == stages_inside) {
+    flags.emplace_back("--use-tp-pp-dp-mapping");
+    return;
+  }
+  throw Error("--flags", fmt::format("megatron cannot number ranks as {}; it has {} and {}",
+                                     describe_order(*layout.order), describe_order({}), describe_order(stages_inside)));
 }
 
 struct RecipeFlags {
@@ -157,6 +175,8 @@ Flags megatron_flags(const Job& job, const Layout& layout) {
   add_if(flags, layout.sequence_parallel && layout.tp > 1, "sequence-parallel");
   add_pipeline(flags, job, layout);
   add(flags, "context-parallel-size", layout.cp);
+  if (layout.cp > 1) add(flags, "cp-comm-type", context_kind(layout, job.framework)->megatron);
+  add_order(flags, layout);
   add_experts(flags, job, layout);
   add_data_parallel(flags, layout);
   add_if(flags, job.recipe.offload.optimizer, "optimizer-cpu-offload");
@@ -175,6 +195,10 @@ Flags megatron_deepspeed_flags(const Job& job, const Layout& layout) {
   add_if(flags, layout.sequence_parallel && layout.tp > 1, "sequence-parallel");
   add(flags, "pipeline-model-parallel-size", layout.pp);
   if (layout.cp > 1) add(flags, "ds-sequence-parallel-size", layout.cp);
+  if (job.model.is_moe()) {
+    add(flags, "num-experts", job.model.experts);
+    add(flags, "moe-expert-parallel-size", layout.ep);
+  }
   flags.emplace_back("--deepspeed");
   add(flags, "zero-stage", layout.zero_stage);
   if (layout.recompute != Recompute::none) {

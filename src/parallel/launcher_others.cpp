@@ -1,8 +1,10 @@
 // Configuration keys of torchtitan, nanotron, DeepSpeed, FSDP (LLM Foundry) and MaxText.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
+#include "meshwright/parallel/constraints.hpp"
 #include "meshwright/parallel/placement.hpp"
 #include "parallel/launcher_dialects.hpp"
 
@@ -14,14 +16,40 @@ void add(Flags& flags, std::string_view key, const Value& value) {
   flags.push_back(fmt::format("{}={}", key, value));
 }
 
+/// "[['tok_embeddings','layers.0'],['layers.1','norm','lm_head']]": modules of each chunk.
+std::string torchtitan_modules(const Job& job, const Layout& layout) {
+  std::string text;
+  for (const Chunk& chunk : pipeline_chunks(job.model, job.framework, layout)) {
+    std::vector<std::string> modules;
+    if (chunk.embedding) modules.emplace_back("'tok_embeddings'");
+    for (int layer = 0; layer < chunk.layers; ++layer)
+      modules.push_back(fmt::format("'layers.{}'", chunk.first + layer));
+    if (chunk.head) modules.insert(modules.end(), {"'norm'", "'lm_head'"});
+    text += fmt::format("{}[{}]", text.empty() ? "" : ",", fmt::join(modules, ","));
+  }
+  return "[" + text + "]";
+}
+
+/// distributed/pipeline_parallel.py, _get_pipeline_metadata: ceil((layers + 2) / layers_per_stage) chunks, two a rank
+/// without it where a schedule takes several. Numbers of chunks that no layers_per_stage gives need their modules
+/// named.
 void add_torchtitan_pipeline(Flags& flags, const Job& job, const Layout& layout) {
   add(flags, "--parallelism.pipeline_parallel_degree", layout.pp);
   if (layout.pp == 1) return;
-  add(flags, "--parallelism.pipeline_parallel_schedule", effective_schedule(layout)->torchtitan);
-  add(flags, "--parallelism.pipeline_parallel_microbatch_size", layout.micro_batch);
-  const int ways = split_ways(layout);
-  if (ways > layout.pp) {
-    add(flags, "--parallelism.pipeline_parallel_layers_per_stage", (job.model.layers + ways - 1) / ways);
+  const PipelineSchedule schedule = effective_schedule(layout);
+  add(flags, "--parallelism.pipeline_parallel_schedule", schedule->torchtitan);
+  add(flags, "--parallelism.num_pp_microbatches", micro_batches(job.global_batch, layout));
+  const int ways = split_ways(layout), modules = job.model.layers + 2;
+  const int usual = layout.pp * (schedule->chunks == 1 ? 1 : 2);
+  const int each = (modules + ways - 1) / ways;
+  const StageSplit split =
+      resolved_split(layout.stage_split, job.model.layers, job.framework, layout.pp, ways / layout.pp);
+  const bool own_rule = layout.stages.empty() && split == StageSplit::embedding;
+  if (own_rule && ways == usual) return;
+  if (own_rule && (modules + each - 1) / each == ways) {
+    add(flags, "--parallelism.pipeline_parallel_layers_per_stage", each);
+  } else {
+    add(flags, "--parallelism.module_fqns_per_model_part", "\"" + torchtitan_modules(job, layout) + "\"");
   }
 }
 
@@ -33,25 +61,24 @@ Flags torchtitan_flags(const Job& job, const Layout& layout) {
   Flags flags;
   const bool shards = layout.zero_stage > 1;
   const int shard = !shards ? 1 : layout.hsdp_shard > 0 ? layout.hsdp_shard / layout.cp : layout.dp;
-  // A pipeline cuts the local batch into its micro-batches; without one, accumulation reaches the global batch.
-  const int local = layout.pp > 1 ? job.global_batch / layout.dp : layout.micro_batch;
-  add(flags, "--training.seq_len", job.seq_len);
-  add(flags, "--training.local_batch_size", local);
-  add(flags, "--training.global_batch_size", job.global_batch);
+  // Accumulation, and with a pipeline its micro-batches, reach the tokens of a step.
+  const long long sequence = job.seq_len;
+  add(flags, "--training.max_context_length", sequence);
+  add(flags, "--training.num_tokens_per_microbatch_per_dp_rank", layout.micro_batch * sequence);
+  add(flags, "--training.num_tokens_per_train_step", job.global_batch * sequence);
   add(flags, "--parallelism.data_parallel_replicate_degree", layout.dp / std::max(1, shard));
   add(flags, "--parallelism.data_parallel_shard_degree", shard);
   if (layout.zero_stage == 2) add(flags, "--parallelism.fsdp_reshard_after_forward", "never");
   add(flags, "--parallelism.tensor_parallel_degree", layout.tp);
-  if (layout.tp_comm_overlap) flags.emplace_back("--parallelism.enable_async_tensor_parallel");
+  if (layout.tp > 1 && !layout.sequence_parallel) flags.emplace_back("--parallelism.no-enable_sequence_parallel");
+  if (layout.tp_comm_overlap && layout.tp > 1) {
+    flags.emplace_back("--compile.enable");
+    flags.emplace_back("--compile.enable_async_tensor_parallel");
+  }
   add(flags, "--parallelism.context_parallel_degree", layout.cp);
   add_torchtitan_pipeline(flags, job, layout);
-  if (job.model.is_moe()) {
-    add(flags, "--parallelism.expert_parallel_degree", layout.ep);
-    add(flags, "--parallelism.expert_tensor_parallel_degree", expert_tensor_parallel(layout, job.framework));
-  }
-  add(flags, "--activation_checkpoint.mode", name(layout.recompute));
-  if (layout.recompute == Recompute::selective) add(flags, "--activation_checkpoint.selective_ac_option", "op");
-  if (is_fp8(job.precision)) add(flags, "--model.converters", "float8");
+  if (job.model.is_moe()) add(flags, "--parallelism.expert_parallel_degree", layout.ep);
+  flags.push_back(fmt::format("activation-checkpoint:{}", name(layout.recompute)));
   return flags;
 }
 
@@ -82,6 +109,10 @@ Flags deepspeed_flags(const Job& job, const Layout& layout) {
   if (job.recipe.offload.optimizer) add(flags, "zero_optimization.offload_optimizer.device", "cpu");
   if (layout.hsdp_shard > 0) add(flags, "zero_optimization.zero_hpz_partition_size", layout.hsdp_shard);
   if (layout.tp > 1) add(flags, "tensor_parallel.autotp_size", layout.tp);
+  if (layout.cp > 1) {
+    add(flags, "sequence_parallel_size", layout.cp);
+    add(flags, "data_parallel_size", layout.dp);
+  }
   add(flags, job.precision.rest == DType::fp16 ? "fp16.enabled" : "bf16.enabled", true);
   return flags;
 }
@@ -104,20 +135,30 @@ Flags fsdp_flags(const Job& job, const Layout& layout) {
   return flags;
 }
 
+/// configs/types.py, calculate_global_batch_sizes: per_device_batch_size * devices * gradient_accumulation_steps is the
+/// global batch. The mesh's axes multiply to the devices; experts are an axis of their own that batches are spread
+/// over.
 Flags maxtext_flags(const Job& job, const Layout& layout) {
   Flags flags;
-  const bool shards = layout.zero_stage == 3;
-  const int shard = shards && layout.hsdp_shard > 0 ? layout.hsdp_shard : layout.dp;
+  const int accumulation = layout.pp > 1 ? 1 : micro_batches(job.global_batch, layout);
+  const double devices = layout.accelerators();
+  const int data = layout.dp / layout.ep;
+  const int shard = layout.zero_stage < 3 ? 1 : layout.hsdp_shard > 0 ? std::min(layout.hsdp_shard, data) : data;
   add(flags, "max_target_length", job.seq_len);
-  add(flags, "per_device_batch_size", static_cast<double>(job.global_batch) / layout.accelerators());
-  add(flags, "ici_data_parallelism", shards ? layout.dp / std::max(1, shard) : layout.dp);
-  add(flags, "ici_fsdp_parallelism", shards ? shard : 1);
+  add(flags, "per_device_batch_size", job.global_batch / (devices * accumulation));
+  add(flags, "gradient_accumulation_steps", accumulation);
+  add(flags, "ici_data_parallelism", data / std::max(1, shard));
+  add(flags, "ici_fsdp_parallelism", shard);
   add(flags, "ici_tensor_parallelism", layout.tp);
   add(flags, "ici_context_parallelism", layout.cp);
+  if (layout.cp > 1) add(flags, "context_parallel_strategy", context_kind(layout, job.framework)->maxtext);
   add(flags, "ici_pipeline_parallelism", layout.pp);
   if (job.model.is_moe()) add(flags, "ici_expert_parallelism", layout.ep);
-  if (layout.pp > 1) add(flags, "num_pipeline_microbatches", micro_batches(job.global_batch, layout));
-  add(flags, "gradient_accumulation_steps", layout.pp > 1 ? 1 : micro_batches(job.global_batch, layout));
+  if (layout.zero_stage > 0 && layout.zero_stage < 3) add(flags, "shard_optimizer_over_data", true);
+  if (layout.pp > 1) {
+    add(flags, "num_pipeline_microbatches", micro_batches(job.global_batch, layout));
+    add(flags, "num_layers_per_pipeline_stage", std::max(1, job.model.layers / split_ways(layout)));
+  }
   add(flags, "remat_policy",
       layout.recompute == Recompute::full        ? "full"
       : layout.recompute == Recompute::selective ? "save_qkv_proj"

@@ -33,12 +33,16 @@ double repeated_work(const Job& job, Recompute recompute) {
 
 void add_warnings(Prediction& p, const Job& job) {
   if (p.comm_share > 0.2) {
-    const auto [name, time] = largest_communication(p.time);
+    const StepField& most = largest_communication(p.time);
     p.warnings.push_back(fmt::format("communication is {:.0f} % of the step, most of it {} ({}): {}",
-                                     100 * p.comm_share, name, format(time), communication_advice(name)));
+                                     100 * p.comm_share, most.name, format(p.time.*most.value), most.advice));
   }
   if (p.fit == Fit::borderline) p.warnings.push_back("device memory is borderline: fragmentation may decide");
-  if (p.fit == Fit::does_not_fit) p.warnings.push_back("device memory: does not fit");
+  if (p.fit == Fit::does_not_fit) {
+    const MemoryField& most = largest_part(p.memory);
+    p.warnings.push_back(fmt::format("device memory: does not fit, most of it {} ({}): {}", most.name,
+                                     format(p.memory.*most.value), most.advice));
+  }
   const GemmEfficiency& gemm = job.cluster.accelerator.efficiency.of(job.precision.gemm);
   if (gemm.evidence == Evidence::extrapolated || gemm.evidence == Evidence::data_sheet) {
     p.warnings.push_back(fmt::format("{} in {} was not measured: its GEMM efficiency is {}",
@@ -48,25 +52,6 @@ void add_warnings(Prediction& p, const Job& job) {
 }
 
 }  // namespace
-
-std::pair<std::string_view, Seconds> largest_communication(const StepTime& t) {
-  const std::pair<std::string_view, Seconds> parts[] = {{"tensor_parallel", t.tensor_parallel},
-                                                        {"context_parallel", t.context_parallel},
-                                                        {"expert_parallel", t.expert_parallel},
-                                                        {"pipeline", t.pipeline},
-                                                        {"data_parallel", t.data_parallel}};
-  return *std::max_element(std::begin(parts), std::end(parts),
-                           [](const auto& a, const auto& b) { return a.second < b.second; });
-}
-
-std::string_view communication_advice(std::string_view term) {
-  if (term == "tensor_parallel")
-    return "a smaller tp inside the scale-up domain, or communication overlap in the GEMMs, helps";
-  if (term == "context_parallel") return "a smaller cp, or longer sequences per rank, helps";
-  if (term == "expert_parallel") return "ep inside the scale-up domain, or overlap with another micro-batch, helps";
-  if (term == "pipeline") return "fewer stages, or overlapped sends, help";
-  return "more micro-batches per step, overlap, or a lower ZeRO stage help";
-}
 
 Prediction predict(const Job& job, const Layout& layout) {
   Tables tables(job);

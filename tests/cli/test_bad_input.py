@@ -106,10 +106,6 @@ def test_broken_json(text, parts, meshwright, tmp_path):
     refused(meshwright("predict", job(tmp_path, text)), *parts)
 
 
-def test_heads_not_divisible_names_the_rule(meshwright, tmp_path):
-    refused(meshwright("predict", job(tmp_path, nodes=3, layout={"tp": 3, "dp": 8})), "heads % tp", "32")
-
-
 def test_trace_is_not_half_written(meshwright, tmp_path):
     result = meshwright("predict", job(tmp_path), "--trace", tmp_path / "no" / "such" / "trace.json")
     refused(result, "trace.json", "cannot be written")

@@ -1,7 +1,10 @@
 #include "meshwright/parallel/launcher.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <algorithm>
 
 #include "parallel/jobs.hpp"
 
@@ -38,25 +41,112 @@ TEST(Launcher, MegatronOfAMixtureWithAnExplicitLayout) {
 }
 
 TEST(Launcher, OwnDialectOfTheStack) {
-  const auto titan =
-      launcher_flags(test_job(llama_8b(), 64, 8192, 256, "torchtitan"), {.tp = 2, .dp = 32, .zero_stage = 3});
-  EXPECT_THAT(titan, Contains("--parallelism.data_parallel_shard_degree=32"));
-  EXPECT_THAT(titan, Contains("--parallelism.tensor_parallel_degree=2"));
   const auto nano = launcher_flags(test_job(llama_8b(), 64, 4096, 256, "nanotron"), {.tp = 8, .pp = 2, .dp = 4});
   EXPECT_THAT(nano, Contains("tokens.batch_accumulation_per_replica=64"));
-  const auto zero = launcher_flags(test_job(llama_8b(), 8, 4096, 64, "deepspeed"), {.dp = 8, .zero_stage = 3});
+  const auto zero = launcher_flags(test_job(llama_8b(), 8, 4096, 64, "deepspeed"), {.cp = 2, .dp = 4, .zero_stage = 3});
   EXPECT_THAT(zero, Contains("zero_optimization.stage=3"));
+  EXPECT_THAT(zero, Contains("sequence_parallel_size=2"));
+  EXPECT_THAT(zero, Contains("gradient_accumulation_steps=16"));
 }
 
-TEST(Launcher, EveryDialectWritesEveryFramework) {
+// NVIDIA/Megatron-LM, megatron/training/arguments.py at d98e8a64dd, lines 1118-1170: Megatron-FSDP asserts its
+// checkpoint format, and parameter gathers overlap only beside overlapped gradient reduction (line 1029).
+TEST(Launcher, MegatronFsdpAsItsArgumentsAssert) {
+  const Job job = test_job(llama_8b(), 64, 8192, 256);
+  const auto flags =
+      launcher_flags(job, {.tp = 2, .cp = 2, .dp = 16, .zero_stage = 3, .cp_kind = ContextKind::ulysses});
+  for (const char* flag : {"--use-megatron-fsdp", "--use-distributed-optimizer", "--ckpt-format fsdp_dtensor",
+                           "--data-parallel-sharding-strategy optim_grads_params", "--cp-comm-type a2a"}) {
+    EXPECT_THAT(flags, Contains(flag));
+  }
+  const auto plain = launcher_flags(job, {.dp = 64, .overlap_grad_reduce = false});
+  EXPECT_THAT(plain, Not(Contains("--overlap-param-gather")));
+  EXPECT_THAT(plain, Not(Contains(HasSubstr("ckpt-format"))));
+}
+
+// megatron/training/initialize.py, line 395: two orders of ranks.
+TEST(Launcher, MegatronOrders) {
+  const Job job = test_job(llama_8b(), 16, 8192, 64);
+  const auto order = [](const char* text) { return read_order(text, "test"); };
+  EXPECT_THAT(launcher_flags(job, {.tp = 2, .pp = 2, .dp = 4, .order = order("tp-cp-ep-pp-dp")}),
+              Contains("--use-tp-pp-dp-mapping"));
+  EXPECT_THROW(launcher_flags(job, {.tp = 2, .pp = 2, .dp = 4, .order = order("dp-cp-ep-pp-tp")}), Error);
+}
+
+TEST(Launcher, MegatronStatedStages) {
+  const Job job = test_job(llama(60, 4096, 14336, 32, 8), 8, 4096, 64);
+  EXPECT_THAT(launcher_flags(job, {.pp = 4, .dp = 2, .stages = {4, 24, 24, 8}}),
+              Contains("--pipeline-model-parallel-layout 'Et*4|t*24|t*24|t*8L'"));
+}
+
+double value_of(const std::vector<std::string>& flags, const std::string& key) {
+  for (const std::string& flag : flags) {
+    if (flag.starts_with(key + "=")) return std::stod(flag.substr(key.size() + 1));
+  }
+  return 0;
+}
+
+// AI-Hypercomputer/maxtext, src/maxtext/configs/types.py at e591f30cbb, lines 3458-3479 (batch) and base.yml line 531
+// (mesh axes, whose sizes multiply to the devices).
+TEST(Launcher, MaxTextTrainsTheGlobalBatch) {
+  for (const Layout& layout :
+       {Layout{.tp = 8, .dp = 8, .zero_stage = 3}, Layout{.dp = 64, .zero_stage = 3}, Layout{.tp = 2, .pp = 4, .dp = 8},
+        Layout{.tp = 4, .dp = 16, .ep = 8, .zero_stage = 3}}) {
+    const auto flags = launcher_flags(test_job(mixture(48, 128, 8), 64, 8192, 256, "maxtext"), layout);
+    EXPECT_DOUBLE_EQ(value_of(flags, "per_device_batch_size") * value_of(flags, "gradient_accumulation_steps") * 64,
+                     256)
+        << describe_layout(layout);
+    double mesh = 1;
+    for (const char* axis : {"data", "fsdp", "tensor", "context", "pipeline", "expert"}) {
+      mesh *= value_of(flags, fmt::format("ici_{}_parallelism", axis));
+    }
+    EXPECT_DOUBLE_EQ(mesh, 64) << describe_layout(layout);
+  }
+}
+
+// pytorch/torchtitan at b5bcd76c66: config/configs.py (names), distributed/pipeline_parallel.py, lines 205-270.
+TEST(Launcher, TorchtitanStagesAreAccepted) {
+  const auto titan = [](const Layout& layout) {
+    return launcher_flags(test_job(llama(80, 8192, 28672, 64, 8), 64, 8192, 256, "torchtitan"), layout);
+  };
+  const auto plain = titan({.tp = 2, .dp = 32, .zero_stage = 3});
+  EXPECT_THAT(plain, Contains("--parallelism.data_parallel_shard_degree=32"));
+  EXPECT_THAT(plain, Contains("--training.num_tokens_per_microbatch_per_dp_rank=8192"));
+  EXPECT_THAT(plain, Contains("--training.num_tokens_per_train_step=2097152"));
+  EXPECT_THAT(plain, Contains("activation-checkpoint:none"));
+  // 82 modules over 64 chunks: layers_per_stage 1 gives 82 chunks and 2 gives 41, so the modules are named.
+  const auto many = titan({.tp = 2, .pp = 4, .vp = 16, .dp = 8});
+  EXPECT_THAT(many, Not(Contains(HasSubstr("layers_per_stage"))));
+  const auto named = std::find_if(many.begin(), many.end(), [](const std::string& f) {
+    return f.starts_with("--parallelism.module_fqns_per_model_part=");
+  });
+  ASSERT_NE(named, many.end());
+  EXPECT_EQ(std::count(named->begin(), named->end(), '['), 65);
+  EXPECT_THAT(*named, HasSubstr("'layers.79'"));
+  EXPECT_THAT(*named, HasSubstr("'lm_head']]"));
+  // ceil(82 / 11) = 8 chunks on 2 stages.
+  EXPECT_THAT(titan({.tp = 4, .pp = 2, .vp = 4, .dp = 8}),
+              Contains("--parallelism.pipeline_parallel_layers_per_stage=11"));
+  const auto two = titan({.tp = 4, .pp = 2, .vp = 2, .dp = 8});  // the stack's own number of chunks
+  EXPECT_THAT(two, Not(Contains(HasSubstr("layers_per_stage"))));
+  EXPECT_THAT(two, Not(Contains(HasSubstr("module_fqns"))));
+}
+
+TEST(Launcher, EveryFrameworkHasItsDialectAndNoOther) {
   for (const Framework& stack : frameworks()) {
+    const Job job = test_job(mixture(48, 128, 8), 64, 4096, 256, stack.name);
     for (const std::string& dialect : launcher_dialects()) {
-      const auto flags = launcher_flags(test_job(mixture(48, 128, 8), 64, 4096, 256, stack.name),
-                                        {.tp = 2, .pp = 2, .dp = 16, .ep = 4}, dialect);
-      EXPECT_GT(flags.size(), 5U) << stack.name << " " << dialect;
+      const bool own = std::find(stack.flags.begin(), stack.flags.end(), dialect) != stack.flags.end();
+      if (own) {
+        EXPECT_GT(launcher_flags(job, {.dp = 64}, dialect).size(), 5U) << stack.name << " " << dialect;
+        EXPECT_FALSE(launcher_release(job, dialect).empty());
+      } else if (!stack.flags.empty()) {
+        EXPECT_THROW(launcher_flags(job, {.dp = 64}, dialect), Error) << stack.name << " " << dialect;
+      }
     }
     for (const std::string& own : stack.flags) EXPECT_THAT(launcher_dialects(), Contains(own)) << stack.name;
   }
+  EXPECT_THROW(launcher_flags(test_job(llama_8b(), 8, 4096, 64, "pytorch-fsdp"), {.tp = 8}, "fsdp"), Error);
 }
 
 TEST(Launcher, UnknownDialectIsRefused) {

@@ -104,7 +104,7 @@ std::string refusals(const SearchResult& result) {
 }
 
 std::string flags_text(const Job& job, const Layout& layout, const std::string& dialect) {
-  std::string out = bold(fmt::format("Launcher flags ({})", dialect)) + "\n";
+  std::string out = bold("Launcher flags") + fmt::format(" ({}: {})\n", dialect, launcher_release(job, dialect));
   for (const std::string& flag : launcher_flags(job, layout, dialect)) out += "  " + flag + "\n";
   return out + "\n";
 }
@@ -184,6 +184,7 @@ void run(const Options& options, const Globals& globals) {
     if (!options.flags.empty() && !result.best.empty()) {
       const Layout& best = result.best.front().prediction.layout;
       document["flags"] = launcher_flags(with_accelerators(job, best.accelerators()), best, options.flags);
+      document["flags_release"] = launcher_release(job, options.flags);
     }
     print_json(document);
   } else if (!result.best.empty()) {

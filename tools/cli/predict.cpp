@@ -5,6 +5,7 @@
 
 #include "command.hpp"
 #include "meshwright/core/units.hpp"
+#include "meshwright/parallel/constraints.hpp"
 #include "meshwright/parallel/job.hpp"
 #include "meshwright/parallel/json.hpp"
 #include "meshwright/parallel/pipeline.hpp"
@@ -23,8 +24,8 @@ struct Options {
 };
 
 void print_term(const Term& term, int depth, std::string& out) {
-  const Seconds value = Seconds::base(term.value);
-  std::string line = fmt::format("{}{}  {}", std::string(2 * depth + 2, ' '), term.name, format(value));
+  const std::string value = term.unit == "B" ? format(Bytes::base(term.value)) : format(Seconds::base(term.value));
+  std::string line = fmt::format("{}{}  {}", std::string(2 * depth + 2, ' '), term.name, value);
   if (!term.formula.empty()) line += "  = " + term.formula;
   if (!term.source.empty()) line += "  [" + term.source + "]";
   out += line + "\n";
@@ -36,9 +37,61 @@ void print_people(const Job& job, const Prediction& p, bool explained) {
   if (explained) {
     out += "\n" + bold("Terms") + "\n";
     print_term(explain(job, p), 0, out);
+    print_term(explain_memory(job, p), 0, out);
   }
   const std::string notes = notes_text(p.warnings, p.assumptions);
   fmt::print("{}{}{}", out, notes.empty() ? "" : "\n", notes);
+}
+
+constexpr std::size_t shown_neighbours = 3;
+
+nlohmann::ordered_json violation_json(const Job& job, const Layout& layout, const Violation& refused) {
+  return nlohmann::ordered_json::parse(to_json(refused, nearest_layouts(job, layout, shown_neighbours)));
+}
+
+std::string violation_text(const Job& job, const Layout& layout, const Violation& refused) {
+  std::string out = bold("Cannot run") + "\n" + wrap(refused.text(), 2);
+  const std::vector<Layout> nearest = nearest_layouts(job, layout, shown_neighbours);
+  out += nearest.empty() ? "  No layout near to it runs.\n" : "  The nearest layouts that run:\n";
+  for (const Layout& near : nearest) out += wrap(describe_layout(near), 4);
+  return out;
+}
+
+void add_measured(const Options& options, const Job& job, const Prediction& prediction,
+                  nlohmann::ordered_json& document) {
+  if (options.measured.empty()) return;
+  document["measured"] = trace_json(compare_trace_files(options.measured, job, prediction));
+}
+
+/// A layout that the stack refuses has no time; one that lacks memory has, and what it would need.
+void answer(const Options& options, const Job& job, const Layout& layout, Rule refused) {
+  nlohmann::ordered_json document;
+  std::string text;
+  if (refused == nullptr || refused == memory_rule()) {
+    const Prediction prediction = predict(job, layout);
+    if (!options.trace.empty()) write_file(options.trace, pipeline_trace(job, prediction));
+    if (options.json) {
+      document = nlohmann::ordered_json::parse(to_json(prediction));
+      document["explanation"] = nlohmann::ordered_json::parse(to_json(explain(job, prediction)));
+      document["memory_explanation"] = nlohmann::ordered_json::parse(to_json(explain_memory(job, prediction)));
+      add_measured(options, job, prediction, document);
+    } else {
+      print_people(job, prediction, options.explain);
+      if (!options.measured.empty()) {
+        text = "\n" + trace_text(compare_trace_files(options.measured, job, prediction));
+      }
+    }
+  } else {
+    document["layout"] = nlohmann::ordered_json::parse(to_json(complete(job, layout)));
+    document["assumptions"] = job.assumptions;
+    text = job_text(job);
+  }
+  if (refused != nullptr) {
+    const Violation violation = violation_of(job, layout, refused);
+    if (options.json) document["violation"] = violation_json(job, layout, violation);
+    text += "\n" + violation_text(job, layout, violation);
+  }
+  options.json ? print_json(document) : fmt::print("{}", text);
 }
 
 void run(const Options& options, const Globals& globals) {
@@ -46,21 +99,9 @@ void run(const Options& options, const Globals& globals) {
   const Job job = read_job(file, load_catalog(globals.hardware));
   if (!job.layout) file.at("layout");  // refuses
   const Layout layout = *job.layout;
-  const auto refused = violation(job, layout);
-  if (refused && refused->rule != "device memory") file.at("layout").fail("cannot run: " + refused->text());
-  const Prediction prediction = predict(job, layout);
-  if (!options.trace.empty()) write_file(options.trace, pipeline_trace(job, prediction));
-  if (options.json) {
-    auto document = nlohmann::ordered_json::parse(to_json(prediction));
-    document["explanation"] = nlohmann::ordered_json::parse(to_json(explain(job, prediction)));
-    if (!options.measured.empty())
-      document["measured"] = trace_json(compare_trace_files(options.measured, job, prediction));
-    print_json(document);
-  } else {
-    print_people(job, prediction, options.explain);
-    if (!options.measured.empty())
-      fmt::print("\n{}", trace_text(compare_trace_files(options.measured, job, prediction)));
-  }
+  const Rule refused = refusal(job, layout);
+  answer(options, job, layout, refused);
+  if (refused != nullptr) throw Negative{"cannot run: " + violation_of(job, layout, refused).text()};
 }
 
 }  // namespace

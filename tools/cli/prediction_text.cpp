@@ -117,7 +117,7 @@ std::string waterfall_text(const Prediction& p) {
   });
   table.add({"  step", format(p.step_time), "100 %"});
   std::string out = table.render();
-  const Seconds hidden = p.hidden.tensor_parallel + p.hidden.expert_parallel + p.hidden.data_parallel;
+  const Seconds hidden = total(p.hidden);
   out += fmt::format("  exposed communication is {} of the step", format_percent(p.comm_share));
   if (hidden.value() > 0) out += fmt::format("; {} more runs hidden behind compute", format(hidden));
   return out + "\n";

@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "meshwright/core/error.hpp"
 #include "meshwright/parallel/job.hpp"
@@ -36,10 +37,16 @@ Rule memory_rule() noexcept;
 /// What refuses `layout`, first rule first, memory left out; nullptr where nothing does. Arithmetic only: no
 /// allocation, no throw.
 Rule refused_by(const Job& job, const Layout& layout) noexcept;
+/// The same with memory.
+Rule refusal(const Job& job, const Layout& layout) noexcept;
 /// The refusal in words, with what is needed and what is there. `rule` is what refused the layout.
 Violation violation_of(const Job& job, const Layout& layout, Rule rule);
 /// refused_by as an answer for people.
 std::optional<Violation> constraint(const Job& job, const Layout& layout);
+
+/// The layouts nearest to a refused one that nothing refuses, nearest first, at most `count`: degrees first by their
+/// ratios, then other choices one or two at a time. All use the job's accelerators. Empty where none is found near.
+std::vector<Layout> nearest_layouts(const Job& job, const Layout& layout, std::size_t count);
 
 /// The split that a stack would be given for `chunks` = pp * vp: automatic where that is allowed, else uneven where the
 /// stack takes an explicit layout, else automatic (which is refused).

@@ -31,6 +31,7 @@ struct ContextExposed {
 struct ContextRow {
   std::string_view name;      ///< as layouts spell it: "ring"
   std::string_view citation;  ///< where it is described
+  std::string_view what;      ///< goes over the group, in words
   int pieces = 1;         ///< of a sequence on each rank: 2 where causal work is balanced by an early and a late one
   bool by_heads = false;  ///< ranks take heads during attention: their number has to divide
   ContextExposed (*exposed)(const AttentionTraffic& traffic, const ContextLinks& links) = nullptr;

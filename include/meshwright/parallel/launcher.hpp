@@ -12,8 +12,9 @@ namespace meshwright::parallel {
 /// Names of the dialects: "megatron", "megatron-deepspeed", "torchtitan", "nanotron", "deepspeed", "fsdp", "maxtext".
 std::vector<std::string> launcher_dialects();
 
-/// One flag (with its value) a string, model shape first. An empty dialect is the framework's own; an unknown one is an
-/// Error("--flags", ...) with the nearest spelling.
+/// One flag (with its value) a string, model shape first. An empty dialect is the framework's own. Error("--flags",
+/// ...) for an unknown one, with the nearest spelling, for that of another stack than the job's, and for one that has
+/// no key for an axis of the layout.
 ///   megatron            command line of Megatron-LM's pretrain_gpt.py (megatron/training/arguments.py)
 ///   megatron-deepspeed  the same of its DeepSpeed fork
 ///   torchtitan          overrides of its job config (torchtitan/config/job_config.py)
@@ -22,5 +23,7 @@ std::vector<std::string> launcher_dialects();
 ///   fsdp                keys of LLM Foundry's YAML, which hands them to PyTorch FSDP
 ///   maxtext             keys of MaxText's base.yml
 std::vector<std::string> launcher_flags(const Job& job, const Layout& layout, std::string_view dialect = {});
+/// The release of the launcher that these flags are written for: "Megatron-LM, core 0.20, 2026-08-22 (d98e8a64dd)".
+std::string launcher_release(const Job& job, std::string_view dialect = {});
 
 }  // namespace meshwright::parallel

@@ -1,9 +1,9 @@
 #pragma once
 // What a prediction says: disjoint terms along the critical path, memory at the worst stage, and how far to trust them.
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "meshwright/core/breakdown.hpp"
@@ -26,36 +26,38 @@ struct StepTime {
   Seconds host;  ///< waiting for kernel launches; step overhead
 };
 
-/// The one field list of StepTime: name, value.
-template <class V>
-constexpr void describe(const StepTime& t, V&& visit) {
-  visit("compute", t.compute);
-  visit("recompute", t.recompute);
-  visit("tensor_parallel", t.tensor_parallel);
-  visit("context_parallel", t.context_parallel);
-  visit("expert_parallel", t.expert_parallel);
-  visit("pipeline", t.pipeline);
-  visit("data_parallel", t.data_parallel);
-  visit("bubble", t.bubble);
-  visit("optimizer", t.optimizer);
-  visit("host", t.host);
-}
-/// Sum of the fields.
-constexpr Seconds total(const StepTime& t) {
-  Seconds sum{};
-  describe(t, [&](const char*, Seconds part) { sum += part; });
-  return sum;
-}
-/// Exposed communication: tensor, context, expert, pipeline and data parallel.
-constexpr Seconds communication(const StepTime& t) {
-  return t.tensor_parallel + t.context_parallel + t.expert_parallel + t.pipeline + t.data_parallel;
-}
-static_assert(sizeof(StepTime) == 10 * sizeof(Seconds), "a new field of StepTime belongs into describe()");
-
 /// Communication that runs behind compute.
 struct Hidden {
   Seconds tensor_parallel, expert_parallel, data_parallel;
 };
+
+struct Explained;
+
+/// One field of a step, with everything that is said of it: table, JSON, explanation and what-if read these rows.
+struct StepField {
+  const char* name;  ///< "tensor_parallel"
+  Seconds StepTime::*value;
+  Seconds Hidden::*hidden = nullptr;  ///< the same work behind compute, where there is any
+  bool communication = false;
+  const char* advice = "";  ///< what would make it smaller
+  std::string (*formula)(const Explained&) = nullptr;
+  std::string (*parameter)(const Explained&) = nullptr;  ///< what it rests on, with its source
+  std::vector<Term> (*parts)(const Explained&) = nullptr;
+};
+/// One row a field of StepTime.
+std::span<const StepField> step_fields();
+/// visit(name, value) for each field.
+template <class V>
+void describe(const StepTime& t, V&& visit) {
+  for (const StepField& field : step_fields()) visit(field.name, t.*field.value);
+}
+/// Sum of the fields.
+Seconds total(const StepTime& time) noexcept;
+Seconds total(const Hidden& hidden) noexcept;
+/// Exposed communication: tensor, context, expert, pipeline and data parallel.
+Seconds communication(const StepTime& time) noexcept;
+/// The largest exposed communication of a step.
+const StepField& largest_communication(const StepTime& time) noexcept;
 
 /// Bytes of one device at the worst stage.
 struct Memory {
@@ -64,16 +66,22 @@ struct Memory {
   Bytes allocated{};  ///< sum without context
   Bytes reserved{};   ///< allocated with fragmentation, and context: what has to fit
 };
+struct Prediction;
+/// One field of a device's memory, with everything that is said of it.
+struct MemoryField {
+  const char* name;  ///< "activations"
+  Bytes Memory::*value;
+  const char* advice = "";  ///< what would make it smaller
+  std::string (*formula)(const Job&, const Prediction&) = nullptr;
+};
+/// One row a part of Memory.
+std::span<const MemoryField> memory_fields();
+/// visit(name, value) for each part.
 template <class V>
-constexpr void describe(const Memory& m, V&& visit) {
-  visit("weights", m.weights);
-  visit("gradients", m.gradients);
-  visit("optimizer", m.optimizer);
-  visit("activations", m.activations);
-  visit("logits", m.logits);
-  visit("buffers", m.buffers);
-  visit("context", m.context);
+void describe(const Memory& m, V&& visit) {
+  for (const MemoryField& field : memory_fields()) visit(field.name, m.*field.value);
 }
+const MemoryField& largest_part(const Memory& memory) noexcept;
 
 enum class Fit { fits, borderline, does_not_fit };
 
@@ -103,10 +111,9 @@ Prediction predict(const Job& job, const Layout& layout);
 class Tables;
 /// The same from tables of that job, which keep what the layout adds; equal bit for bit.
 Prediction predict(const Job& job, const Layout& layout, Tables& tables);
-/// The largest exposed communication of a step, and what would make it smaller.
-std::pair<std::string_view, Seconds> largest_communication(const StepTime& time);
-std::string_view communication_advice(std::string_view term);
 /// The whole explanation as a tree in seconds: the fields of StepTime with formulas, parameters and sources under them.
 Term explain(const Job& job, const Prediction& prediction);
+/// The reserved memory of the worst stage as a tree in bytes: the fields of Memory, and what fragmentation adds.
+Term explain_memory(const Job& job, const Prediction& prediction);
 
 }  // namespace meshwright::parallel

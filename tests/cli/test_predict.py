@@ -1,0 +1,61 @@
+"""A layout that cannot run is an answer: the rule, its numbers and the nearest layouts that run; exit 1."""
+
+import json
+
+import pytest
+
+JOB = {"model": "llama-3.1-70b", "cluster": "dgx-h100", "gpus": 64, "seq_len": 8192, "global_batch": 256}
+FULL = {"recompute": "full"}
+
+
+def written(tmp_path, name="job.json", **changes):
+    path = tmp_path / name
+    path.write_text(json.dumps({**JOB, **changes}))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("layout", "rule", "parts"),
+    [
+        ({"tp": 8, "pp": 3, "dp": 4, **FULL}, "tp * cp * pp * dp = accelerators", ["96", "64"]),
+        ({"tp": 3, "dp": 21, **FULL}, "tp * cp * pp * dp = accelerators", ["63"]),
+        ({"tp": 8, "pp": 4, "vp": 3, "dp": 2, "stages": [14, 26, 26, 14], **FULL}, "layers of a stage % vp", ["1, 2"]),
+        ({"tp": 8, "pp": 2, "dp": 4, "stages": [11, 13], **FULL}, "stages sum to the layers", ["11 + 13 = 24", "80"]),
+        ({"tp": 8, "dp": 8, "micro_batch": 8}, "device memory", ["GB"]),
+    ],
+)
+def test_refused_layouts_are_answers(layout, rule, parts, meshwright, tmp_path):
+    path = written(tmp_path, layout=layout)
+    result = meshwright("predict", path, "--json")
+    assert result.returncode == 1, result.stderr
+    assert "cannot run" in result.stderr and result.stderr.count("\n") == 1
+    document = json.loads(result.stdout)
+    violation = document["violation"]
+    assert violation["rule"].startswith(rule)
+    for part in parts:
+        assert part in violation["words"]
+    assert violation["words"] == f"{violation['rule']}: needs {violation['needed']}, has {violation['available']}"
+    assert document["layout"]["tp"] == layout["tp"]
+    assert len(violation["nearest"]) == 3
+    for near in violation["nearest"]:
+        other = meshwright("predict", written(tmp_path, "near.json", layout=near), "--json")
+        assert other.returncode == 0, near
+    if rule == "device memory":
+        assert document["fit"] == "does not fit" and document["step_time_s"] > 0
+    else:
+        assert "step_time_s" not in document
+    people = meshwright("predict", path)
+    assert people.returncode == 1
+    assert "The nearest layouts that run" in people.stdout and rule.split("%")[0] in people.stdout
+
+
+def test_a_layout_that_runs_has_no_violation(meshwright, tmp_path):
+    result = meshwright("predict", written(tmp_path, layout={"tp": 8, "pp": 4, "dp": 2, "micro_batch": 1}), "--json")
+    assert result.returncode == 0, result.stdout
+    document = json.loads(result.stdout)
+    assert "violation" not in document
+    assert [axis["axis"] for axis in document["placement"]["axes"]] == ["tp", "dp", "pp"]
+    assert sum(layers for stage in document["placement"]["stages"] for layers in stage["layers"]) == 80
+    tree = document["memory_explanation"]
+    assert tree["value"] == pytest.approx(document["peak_memory_bytes"])
+    assert sum(part["value"] for part in tree["parts"]) == pytest.approx(tree["value"])
