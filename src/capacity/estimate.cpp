@@ -64,7 +64,7 @@ Downtimes downtimes(const Recovery& r, double factor) {
 
 /// Failure classes by what survives them: a peer's memory, or only the store.
 Process build_process(const RunAssumptions& a, const JobFailures& f, const CheckpointPath& path) {
-  const Downtimes down = downtimes(a.failures.recovery, a.inputs("failures.recovery"));
+  const Downtimes down = downtimes(a.failures.recovery, a.inputs("failures.recovery_factor"));
   Process process;
   process.levels = path.levels;
   const bool peers = path.levels.size() > 1;
@@ -97,6 +97,7 @@ void choose_intervals(Process& process, const CheckpointChoice& choice, Seconds 
 }
 
 int spare_hosts(const RunAssumptions& a, const Site& site, double in_repair) {
+  if (a.spare_hosts >= 0) return a.spare_hosts;
   constexpr double short_in = 0.01;  // of the failures
   const double share = a.inputs("failures.spares");
   return share > 0 ? static_cast<int>(std::ceil(share * site.hosts - 1e-9)) : spares_for(in_repair, short_in);
@@ -123,13 +124,15 @@ struct Losses {
   Seconds stalled, idle;
 };
 
-Term time_terms(const RunCase& run, double model, double useful, double base, const WallShares& shares,
+Term time_terms(const RunCase& run, double model, double cap, double useful, double base, const WallShares& shares,
                 const Extra& extra, double degraded) {
   const double training = run.time.training.value() * model, evaluation = run.time.evaluation.value() * model;
+  const double capped = (training + evaluation) * (cap - 1);
   Term wall = seconds("wall", 0, "");
   wall.parts = {seconds("training", training, "steps x predicted step time"),
                 seconds("evaluation", evaluation, "evaluations x their time"),
-                seconds("stragglers", useful - training - evaluation,
+                seconds("power cap", capped, "compute x (1 / rate under the cap - 1)"),
+                seconds("stragglers", useful - training - evaluation - capped,
                         "compute x (slowest rank / that of the runs that calibrate the step time - 1)"),
                 seconds("checkpoints", base * shares.checkpoint, "blocked by saving"),
                 seconds("lost work", base * (shares.lost + extra.rollback), "done again since the last checkpoint"),
@@ -146,24 +149,30 @@ Term time_terms(const RunCase& run, double model, double useful, double base, co
 Losses estimate_time(const RunCase& run, const RunAssumptions& a, RunEstimate& out) {
   const Inputs& in = a.inputs;
   out.stragglers = stragglers_of(run.site, in);
-  const double model = in("step.time"), slow = 1 + run.step.compute * (out.stragglers.mean - 1);
+  const double cap = 1 + run.step.compute * (1 / capped_rate(run.site, in) - 1);
+  const double model = in("step.time"), slow = cap + run.step.compute * (out.stragglers.mean - 1);
   const double useful = (run.time.training + run.time.evaluation).value() * model * slow;
   const JobFailures failures =
-      scaled(job_failures(a.failures, run.site.counts, run.site.survives_leaf), in("failures.rate"));
+      scaled(job_failures(a.failures, run.site.counts, run.site.survives_leaf), in("failures.rate_factor"));
   Process process = build_process(a, failures, checkpoint_path(a.checkpoint, run.state, run.site, in));
   choose_intervals(process, a.checkpoint, run.step.step * (model * slow));
+  const auto step_with = [&](double factor) {
+    return run.step.step * (model * (cap + run.step.compute * (factor - 1)));
+  };
+  out.step_p50 = step_with(out.stragglers.p50);
+  out.step_p99 = step_with(out.stragglers.p99);
   const WallShares shares = wall_shares(process);
   const double base = useful / shares.useful;
-  const Seconds repair = repair_time(failures, in("failures.repair"));
+  const Seconds repair = repair_time(failures, in("failures.repair_factor"));
   const double in_repair = failures.replaced.value() * repair.value();
   out.spares = spare_hosts(a, run.site, in_repair);
-  const Seconds wait = shortage_wait(repair, out.spares) + a.failures.recovery.requeue * in("failures.recovery");
+  const Seconds wait = shortage_wait(repair, out.spares) + a.failures.recovery.requeue * in("failures.recovery_factor");
   const Extra extra{
       .waiting = failures.replaced.value() * shortage(in_repair, out.spares) * wait.value(),
-      .planned = failures.planned.value() * a.failures.planned_for.value() * in("failures.recovery"),
+      .planned = failures.planned.value() * a.failures.planned_for.value() * in("failures.recovery_factor"),
       .rollback = failures.stops.value() * a.checkpoint.rollback * process.levels.back().interval.value()};
-  const double degraded = useful * degraded_share(run, failures, in("failures.repair"));
-  out.time = time_terms(run, model, useful, base, shares, extra, degraded);
+  const double degraded = useful * degraded_share(run, failures, in("failures.repair_factor"));
+  out.time = time_terms(run, model, cap, useful, base, shares, extra, degraded);
   out.wall = Seconds::base(out.time.value);
   out.goodput = out.time.value > 0 ? useful / out.time.value : 1;
   out.gpu_hours = run.site.accelerators * out.time.value / 3600;
@@ -198,24 +207,33 @@ void estimate_money(const RunCase& run, const RunAssumptions& a, const Losses& l
 
 }  // namespace
 
-StepFacts step_facts(const parallel::Job& job, const parallel::Prediction& p) {
-  const parallel::Groups groups = parallel::groups(p.layout);
+StepFacts step_facts(const Cluster& cluster, const Layout& layout, const parallel::StepTime& time,
+                     const parallel::Hidden& hidden) noexcept {
+  const parallel::Groups groups = parallel::groups(layout);
   const auto leaves_domain = [&](const parallel::Group& g) {
-    return static_cast<long long>(g.size - 1) * g.stride >= job.cluster.node.scale_up_domain;
+    return static_cast<long long>(g.size - 1) * g.stride >= cluster.node.scale_up_domain;
   };
   Seconds far{};
-  if (leaves_domain(groups.tensor)) far += p.time.tensor_parallel + p.hidden.tensor_parallel;
-  if (leaves_domain(groups.context)) far += p.time.context_parallel;
-  if (leaves_domain(groups.expert)) far += p.time.expert_parallel + p.hidden.expert_parallel;
-  if (leaves_domain(groups.pipeline)) far += p.time.pipeline;
-  if (leaves_domain(groups.data)) far += p.time.data_parallel + p.hidden.data_parallel;
-  const Seconds busy = p.time.compute + p.time.recompute + p.time.optimizer;
-  return {.step = p.step_time,
-          .p10 = p.p10.value() > 0 ? p.p10 / p.step_time : 1,
-          .p90 = p.p90.value() > 0 ? p.p90 / p.step_time : 1,
-          .compute = std::clamp(busy / p.step_time, 0.0, 1.0),
-          .scale_out = std::clamp(far / p.step_time, 0.0, 1.0),
-          .model_flops = p.model_flops};
+  if (leaves_domain(groups.tensor)) far += time.tensor_parallel + hidden.tensor_parallel;
+  if (leaves_domain(groups.context)) far += time.context_parallel;
+  if (leaves_domain(groups.expert)) far += time.expert_parallel + hidden.expert_parallel;
+  if (leaves_domain(groups.pipeline)) far += time.pipeline;
+  if (leaves_domain(groups.data)) far += time.data_parallel + hidden.data_parallel;
+  const Seconds step = total(time), busy = time.compute + time.recompute + time.optimizer;
+  StepFacts facts;
+  facts.step = step;
+  facts.compute = std::clamp(busy / step, 0.0, 1.0);
+  facts.scale_out = std::clamp(far / step, 0.0, 1.0);
+  return facts;
+}
+
+StepFacts step_facts(const parallel::Job& job, const parallel::Prediction& p) {
+  StepFacts facts = step_facts(job.cluster, p.layout, p.time, p.hidden);
+  facts.step = p.step_time;
+  if (p.p10.value() > 0) facts.p10 = p.p10 / p.step_time;
+  if (p.p90.value() > 0) facts.p90 = p.p90 / p.step_time;
+  facts.model_flops = p.model_flops;
+  return facts;
 }
 
 RunCase make_run(const hardware::Catalog& catalog, const parallel::Job& job, const parallel::Prediction& prediction,

@@ -17,8 +17,9 @@ struct SearchChoices {
 
 /// Adds --fix, --exclude, --max-memory, --max-tp-domain, --objective, --pareto, --top, --max-micro-batch, --threads.
 void add_search_options(CLI::App& command, SearchChoices& choices);
-/// The options of a search of `job`. Throws Error that names the flag.
-SearchOptions search_options(const SearchChoices& choices, const Job& job);
+/// The options of a search of `job`; `others` are objectives beside those of the search itself. Throws Error that names
+/// the flag.
+SearchOptions search_options(const SearchChoices& choices, const Job& job, const std::vector<Objective>& others = {});
 
 /// search() with progress on stderr, and Ctrl-C for the best so far.
 SearchResult search_with_progress(const Job& job, SearchOptions options);

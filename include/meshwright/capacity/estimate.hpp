@@ -20,6 +20,9 @@ struct StepFacts {
   double model_flops = 0;   ///< a step, all devices
 };
 StepFacts step_facts(const parallel::Job& job, const parallel::Prediction& prediction);
+/// The same without band and work.
+StepFacts step_facts(const Cluster& cluster, const Layout& layout, const parallel::StepTime& time,
+                     const parallel::Hidden& hidden) noexcept;
 
 /// A run, ready for arithmetic: nothing in it depends on an input.
 struct RunCase {
@@ -39,8 +42,13 @@ RunCase make_run(const hardware::Catalog& catalog, const parallel::Job& job, con
 struct RunAssumptions {
   FailureProfile failures = failure_profiles().front();
   CheckpointChoice checkpoint;
+  int spare_hosts = -1;  ///< hot-spare hosts of the job; below zero: as the inputs say
   Inputs inputs;
 };
+/// What the members "prices", "power", "failures", "checkpoint" and "stragglers" of an object state over `base`.
+/// "failures" is a profile's name, or {"profile", "node_rate" or "node_mtbf", "components", "recovery" or its parts,
+/// "planned", "spread", "spares"} and the inputs "failures.*". Other members are left to the caller.
+RunAssumptions read_assumptions(const Reader& object, RunAssumptions base);
 
 struct RunEstimate {
   double tokens = 0;
@@ -52,10 +60,11 @@ struct RunEstimate {
   Seconds mtbf{};                                  ///< of the job; zero = never fails
   Seconds checkpoint_interval{}, peer_interval{};  ///< useful work between two; peer: zero without that level
   Bytes checkpoint{};
-  int spares = 0;             ///< hot-spare hosts
-  StragglerTimes stragglers;  ///< factors on the compute of a step, against ranks as the calibration had
-  Term time;                  ///< seconds; sums to `wall`
-  Term capex, cost;           ///< dollars
+  int spares = 0;                  ///< hot-spare hosts
+  Seconds step_p50{}, step_p99{};  ///< of the main phase, stragglers included
+  StragglerTimes stragglers;       ///< factors on the compute of a step, against ranks as the calibration had
+  Term time;                       ///< seconds; sums to `wall`
+  Term capex, cost;                ///< dollars
   bool rented = false;
   std::vector<std::string> unpriced;  ///< no cost where not empty and not rented
   Joules energy{};

@@ -26,6 +26,7 @@ struct Site {
   double hosts = 0;
   int per_host = 1;
   std::string accelerator, node;
+  Watts power_cap{};              ///< of an accelerator; zero = none
   Watts tdp{}, node_power{};      ///< of an accelerator; nameplate of a node, zero = not published
   BytesPerSecond host_link{};     ///< of one accelerator to its host, line rate
   BytesPerSecond host_network{};  ///< NICs of one host together
