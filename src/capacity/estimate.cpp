@@ -1,14 +1,10 @@
 #include "meshwright/capacity/estimate.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "meshwright/capacity/spares.hpp"
-#include "meshwright/core/error.hpp"
-#include "meshwright/parallel/groups.hpp"
 
 namespace meshwright::capacity {
 namespace {
@@ -16,13 +12,6 @@ namespace {
 Term seconds(std::string name, double value, std::string formula) {
   return {
       .name = std::move(name), .value = value, .unit = "s", .formula = std::move(formula), .source = "", .parts = {}};
-}
-
-StragglerModel straggler_model(const Inputs& inputs) {
-  return {.spread = inputs("stragglers.spread"),
-          .slow_share = inputs("stragglers.slow_share"),
-          .slow_factor = inputs("stragglers.slow_factor"),
-          .jitter = inputs("stragglers.jitter")};
 }
 
 /// Factors of the job's ranks over those of the runs that the step time is calibrated on.
@@ -96,6 +85,13 @@ void choose_intervals(Process& process, const CheckpointChoice& choice, Seconds 
   }
 }
 
+/// With a step that takes `step`.
+Process process_of(const RunCase& run, const RunAssumptions& a, const JobFailures& failures, Seconds step) {
+  Process process = build_process(a, failures, checkpoint_path(a.checkpoint, run.state, run.site, a.inputs));
+  choose_intervals(process, a.checkpoint, step);
+  return process;
+}
+
 int spare_hosts(const RunAssumptions& a, const Site& site, double in_repair) {
   if (a.spare_hosts >= 0) return a.spare_hosts;
   constexpr double short_in = 0.01;  // of the failures
@@ -107,17 +103,6 @@ int spare_hosts(const RunAssumptions& a, const Site& site, double in_repair) {
 struct Extra {
   double waiting = 0, planned = 0, rollback = 0;
 };
-
-parallel::Prediction predict_other(parallel::Job job, const Layout& layout, int seq_len, int global_batch,
-                                   const std::string& where) {
-  job.seq_len = seq_len;
-  job.global_batch = global_batch;
-  if (const auto refused = parallel::violation(job, layout)) {
-    throw Error(where, fmt::format("the layout {} cannot run sequences of {} with a batch of {}: {}",
-                                   describe_layout(layout), seq_len, global_batch, refused->text()));
-  }
-  return parallel::predict(job, layout);
-}
 
 /// Wall time that is not training at full power.
 struct Losses {
@@ -152,10 +137,8 @@ Losses estimate_time(const RunCase& run, const RunAssumptions& a, RunEstimate& o
   const double cap = 1 + run.step.compute * (1 / capped_rate(run.site, in) - 1);
   const double model = in("step.time"), slow = cap + run.step.compute * (out.stragglers.mean - 1);
   const double useful = (run.time.training + run.time.evaluation).value() * model * slow;
-  const JobFailures failures =
-      scaled(job_failures(a.failures, run.site.counts, run.site.survives_leaf), in("failures.rate_factor"));
-  Process process = build_process(a, failures, checkpoint_path(a.checkpoint, run.state, run.site, in));
-  choose_intervals(process, a.checkpoint, run.step.step * (model * slow));
+  const JobFailures failures = run_failures(run, a);
+  const Process process = process_of(run, a, failures, run.step.step * (model * slow));
   const auto step_with = [&](double factor) {
     return run.step.step * (model * (cap + run.step.compute * (factor - 1)));
   };
@@ -207,56 +190,19 @@ void estimate_money(const RunCase& run, const RunAssumptions& a, const Losses& l
 
 }  // namespace
 
-StepFacts step_facts(const Cluster& cluster, const Layout& layout, const parallel::StepTime& time,
-                     const parallel::Hidden& hidden) noexcept {
-  const parallel::Groups groups = parallel::groups(layout);
-  const auto leaves_domain = [&](const parallel::Group& g) {
-    return static_cast<long long>(g.size - 1) * g.stride >= cluster.node.scale_up_domain;
-  };
-  Seconds far{};
-  if (leaves_domain(groups.tensor)) far += time.tensor_parallel + hidden.tensor_parallel;
-  if (leaves_domain(groups.context)) far += time.context_parallel;
-  if (leaves_domain(groups.expert)) far += time.expert_parallel + hidden.expert_parallel;
-  if (leaves_domain(groups.pipeline)) far += time.pipeline;
-  if (leaves_domain(groups.data)) far += time.data_parallel + hidden.data_parallel;
-  const Seconds step = total(time), busy = time.compute + time.recompute + time.optimizer;
-  StepFacts facts;
-  facts.step = step;
-  facts.compute = std::clamp(busy / step, 0.0, 1.0);
-  facts.scale_out = std::clamp(far / step, 0.0, 1.0);
-  return facts;
+StragglerModel straggler_model(const Inputs& inputs) {
+  return {.spread = inputs("stragglers.spread"),
+          .slow_share = inputs("stragglers.slow_share"),
+          .slow_factor = inputs("stragglers.slow_factor"),
+          .jitter = inputs("stragglers.jitter")};
 }
 
-StepFacts step_facts(const parallel::Job& job, const parallel::Prediction& p) {
-  StepFacts facts = step_facts(job.cluster, p.layout, p.time, p.hidden);
-  facts.step = p.step_time;
-  if (p.p10.value() > 0) facts.p10 = p.p10 / p.step_time;
-  if (p.p90.value() > 0) facts.p90 = p.p90 / p.step_time;
-  facts.model_flops = p.model_flops;
-  return facts;
+JobFailures run_failures(const RunCase& run, const RunAssumptions& a) {
+  return scaled(job_failures(a.failures, run.site.counts, run.site.survives_leaf), a.inputs("failures.rate_factor"));
 }
 
-RunCase make_run(const hardware::Catalog& catalog, const parallel::Job& job, const parallel::Prediction& prediction,
-                 const RunSchedule& schedule, const CheckpointChoice& checkpoint, const std::string& where) {
-  RunCase run;
-  run.site = make_site(catalog, job.cluster, job.accelerators);
-  run.state = checkpoint_bytes(job, checkpoint);
-  Seconds longest{};
-  const auto step_of = [&](int seq_len, int global_batch) {
-    const parallel::Prediction p = seq_len == job.seq_len && global_batch == job.global_batch
-                                       ? prediction
-                                       : predict_other(job, prediction.layout, seq_len, global_batch, where);
-    const StepFacts facts = step_facts(job, p);
-    if (facts.step * global_batch > longest) {
-      longest = facts.step * global_batch;
-      run.step = facts;
-    }
-    return facts.step;
-  };
-  run.time = run_time(schedule, step_of, where);
-  for (const Segment& s : run.time.segments)
-    run.model_flops += flops_per_token(job.model, s.seq_len, FlopsConvention::causal) * s.tokens;
-  return run;
+Process run_process(const RunCase& run, const RunAssumptions& a) {
+  return process_of(run, a, run_failures(run, a), run.step.step);
 }
 
 double degraded_share(const RunCase& run, const JobFailures& failures, double repair_factor) {

@@ -37,6 +37,12 @@ struct RunCase {
 /// predicted with the same layout. Throws Error(where, ...) where one of them cannot run with it.
 RunCase make_run(const hardware::Catalog& catalog, const parallel::Job& job, const parallel::Prediction& prediction,
                  const RunSchedule& schedule, const CheckpointChoice& checkpoint, const std::string& where);
+/// The same with a prediction for each sequence length and batch.
+using PredictionOf = std::function<parallel::Prediction(int seq_len, int global_batch)>;
+RunCase make_run(const hardware::Catalog& catalog, const parallel::Job& job, const PredictionOf& prediction,
+                 const RunSchedule& schedule, const CheckpointChoice& checkpoint, const std::string& where);
+/// predict(), or Error(where, ...) that says what refuses the layout.
+parallel::Prediction predict_with(const parallel::Job& job, const Layout& layout, const std::string& where);
 
 /// Everything that is assumed about it.
 struct RunAssumptions {
@@ -78,6 +84,13 @@ struct RunEstimate {
 /// Days, goodput, money and energy of a run. Waiting for hosts, maintenance, degraded operation and given-up
 /// checkpoints add to the process of goodput.hpp in proportion to its wall time (each a small share).
 RunEstimate estimate_run(const RunCase& run, const RunAssumptions& assumptions);
+
+/// Failures of the run's site, the inputs' factors in them. They point into `assumptions`.
+JobFailures run_failures(const RunCase& run, const RunAssumptions& assumptions);
+/// Its failures and checkpoints as a random process, intervals chosen.
+Process run_process(const RunCase& run, const RunAssumptions& assumptions);
+/// How unequal its ranks are.
+StragglerModel straggler_model(const Inputs& inputs);
 
 /// A degraded network's share of time: failures that traffic goes around, times repair, times how much slower a step
 /// is.

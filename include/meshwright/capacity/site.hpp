@@ -20,6 +20,13 @@ struct Purchase {
   std::string note;
 };
 
+/// One failed part of the fabric.
+struct FaultSlowdown {
+  std::string what;
+  double network = 1;  ///< time of the network's busiest traffic over the healthy one; infinity = cut
+  int cut_off = 0;     ///< accelerators that lose the network
+};
+
 struct Site {
   std::string cluster;
   int accelerators = 0;  ///< that the job uses
@@ -33,8 +40,9 @@ struct Site {
   UnitCounts counts;
   bool survives_leaf = false;                                        ///< every NIC has a port in several planes
   double slowdown_cable = 1, slowdown_leaf = 1, slowdown_upper = 1;  ///< network time with one of them down
-  std::vector<Purchase> purchases;                                   ///< nodes first
-  DollarsPerSecond rent{};  ///< of one accelerator, where the database knows one
+  std::vector<FaultSlowdown> faults;
+  std::vector<Purchase> purchases;  ///< nodes first
+  DollarsPerSecond rent{};          ///< of one accelerator, where the database knows one
   std::string rent_note;
   Dollars accelerator_price{};  ///< of one, zero = not known
   std::string accelerator_note;
