@@ -7,10 +7,9 @@
 
 namespace meshwright::capacity {
 
-CheckpointChoice read_checkpoint_choice(const Reader& r, Inputs& inputs) {
+CheckpointChoice read_checkpoint_choice(const Reader& r, Inputs& inputs, CheckpointChoice choice) {
   static const std::vector<std::string> modes(checkpoint_mode_names.begin(), checkpoint_mode_names.end());
   inputs.take(r, "checkpoint", {"mode", "interval", "peer_interval", "bytes_per_parameter", "rollback"});
-  CheckpointChoice choice;
   if (const auto mode = r.find("mode")) choice.mode = static_cast<CheckpointMode>(mode->one_of(modes));
   if (const auto interval = r.find("interval")) choice.interval = read_time(*interval);
   if (const auto interval = r.find("peer_interval")) choice.peer_interval = read_time(*interval);

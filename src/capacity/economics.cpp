@@ -92,7 +92,8 @@ std::vector<Term> owned_cost(const Capex& bought, const Power& power, double hou
 Power site_power(const Site& site, double compute, int spares, const Inputs& inputs) {
   const double full = nameplate(site, inputs), accelerators = site.tdp.value() * site.per_host;
   const double rest = (full - accelerators) * inputs("power.host");
-  const double busy = compute * inputs("power.compute") + (1 - compute) * inputs("power.waiting");
+  const double cap = site.power_cap.value() > 0 && site.tdp.value() > 0 ? site.power_cap / site.tdp : 1;
+  const double busy = compute * std::min(cap, inputs("power.compute")) + (1 - compute) * inputs("power.waiting");
   const double network = network_power(site).value(), idle = accelerators * inputs("power.idle") + rest;
   const auto all = [&](double share) {
     return Watts::base(site.hosts * (accelerators * share + rest) + spares * idle + network);
@@ -101,6 +102,12 @@ Power site_power(const Site& site, double compute, int spares, const Inputs& inp
           .waiting = all(inputs("power.waiting")),
           .idle = all(inputs("power.idle")),
           .provisioned = Watts::base((site.hosts + spares) * full * inputs("power.provisioned") + network)};
+}
+
+double capped_rate(const Site& site, const Inputs& inputs) {
+  const double draw = site.tdp.value() * inputs("power.compute");
+  if (site.power_cap.value() <= 0 || site.power_cap.value() >= draw) return 1;
+  return std::pow(site.power_cap.value() / draw, inputs("power.cap_exponent"));
 }
 
 Capex capex(const Site& site, int spares, const Inputs& inputs) {

@@ -1,13 +1,10 @@
 #include "meshwright/capacity/estimate.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "meshwright/capacity/spares.hpp"
-#include "meshwright/core/error.hpp"
 
 namespace meshwright::capacity {
 namespace {
@@ -15,13 +12,6 @@ namespace {
 Term seconds(std::string name, double value, std::string formula) {
   return {
       .name = std::move(name), .value = value, .unit = "s", .formula = std::move(formula), .source = "", .parts = {}};
-}
-
-StragglerModel straggler_model(const Inputs& inputs) {
-  return {.spread = inputs("stragglers.spread"),
-          .slow_share = inputs("stragglers.slow_share"),
-          .slow_factor = inputs("stragglers.slow_factor"),
-          .jitter = inputs("stragglers.jitter")};
 }
 
 /// Factors of the job's ranks over those of the runs that the step time is calibrated on.
@@ -63,7 +53,7 @@ Downtimes downtimes(const Recovery& r, double factor) {
 
 /// Failure classes by what survives them: a peer's memory, or only the store.
 Process build_process(const RunAssumptions& a, const JobFailures& f, const CheckpointPath& path) {
-  const Downtimes down = downtimes(a.failures.recovery, a.inputs("failures.recovery"));
+  const Downtimes down = downtimes(a.failures.recovery, a.inputs("failures.recovery_factor"));
   Process process;
   process.levels = path.levels;
   const bool peers = path.levels.size() > 1;
@@ -95,7 +85,15 @@ void choose_intervals(Process& process, const CheckpointChoice& choice, Seconds 
   }
 }
 
+/// With a step that takes `step`.
+Process process_of(const RunCase& run, const RunAssumptions& a, const JobFailures& failures, Seconds step) {
+  Process process = build_process(a, failures, checkpoint_path(a.checkpoint, run.state, run.site, a.inputs));
+  choose_intervals(process, a.checkpoint, step);
+  return process;
+}
+
 int spare_hosts(const RunAssumptions& a, const Site& site, double in_repair) {
+  if (a.spare_hosts >= 0) return a.spare_hosts;
   constexpr double short_in = 0.01;  // of the failures
   const double share = a.inputs("failures.spares");
   return share > 0 ? static_cast<int>(std::ceil(share * site.hosts - 1e-9)) : spares_for(in_repair, short_in);
@@ -106,29 +104,20 @@ struct Extra {
   double waiting = 0, planned = 0, rollback = 0;
 };
 
-parallel::Prediction predict_other(const parallel::Job& planned, const Layout& layout, int seq_len, int global_batch,
-                                   const std::string& where) {
-  const parallel::Job job = parallel::with(
-      planned, [&](parallel::JobSpec& spec) { spec.seq_len = seq_len, spec.global_batch = global_batch; });
-  if (const auto refused = parallel::violation(job, layout)) {
-    throw Error(where, fmt::format("the layout {} cannot run sequences of {} with a batch of {}: {}",
-                                   describe_layout(layout), seq_len, global_batch, refused->text()));
-  }
-  return parallel::predict(job, layout);
-}
-
 /// Wall time that is not training at full power.
 struct Losses {
   Seconds stalled, idle;
 };
 
-Term time_terms(const RunCase& run, double model, double useful, double base, const WallShares& shares,
+Term time_terms(const RunCase& run, double model, double cap, double useful, double base, const WallShares& shares,
                 const Extra& extra, double degraded) {
   const double training = run.time.training.value() * model, evaluation = run.time.evaluation.value() * model;
+  const double capped = (training + evaluation) * (cap - 1);
   Term wall = seconds("wall", 0, "");
   wall.parts = {seconds("training", training, "steps x predicted step time"),
                 seconds("evaluation", evaluation, "evaluations x their time"),
-                seconds("stragglers", useful - training - evaluation,
+                seconds("power cap", capped, "compute x (1 / rate under the cap - 1)"),
+                seconds("stragglers", useful - training - evaluation - capped,
                         "compute x (slowest rank / that of the runs that calibrate the step time - 1)"),
                 seconds("checkpoints", base * shares.checkpoint, "blocked by saving"),
                 seconds("lost work", base * (shares.lost + extra.rollback), "done again since the last checkpoint"),
@@ -145,24 +134,28 @@ Term time_terms(const RunCase& run, double model, double useful, double base, co
 Losses estimate_time(const RunCase& run, const RunAssumptions& a, RunEstimate& out) {
   const Inputs& in = a.inputs;
   out.stragglers = stragglers_of(run.site, in);
-  const double model = in("step.time"), slow = 1 + run.step.compute * (out.stragglers.mean - 1);
+  const double cap = 1 + run.step.compute * (1 / capped_rate(run.site, in) - 1);
+  const double model = in("step.time"), slow = cap + run.step.compute * (out.stragglers.mean - 1);
   const double useful = (run.time.training + run.time.evaluation).value() * model * slow;
-  const JobFailures failures =
-      scaled(job_failures(a.failures, run.site.counts, run.site.survives_leaf), in("failures.rate"));
-  Process process = build_process(a, failures, checkpoint_path(a.checkpoint, run.state, run.site, in));
-  choose_intervals(process, a.checkpoint, run.step.step * (model * slow));
+  const JobFailures failures = run_failures(run, a);
+  const Process process = process_of(run, a, failures, run.step.step * (model * slow));
+  const auto step_with = [&](double factor) {
+    return run.step.step * (model * (cap + run.step.compute * (factor - 1)));
+  };
+  out.step_p50 = step_with(out.stragglers.p50);
+  out.step_p99 = step_with(out.stragglers.p99);
   const WallShares shares = wall_shares(process);
   const double base = useful / shares.useful;
-  const Seconds repair = repair_time(failures, in("failures.repair"));
+  const Seconds repair = repair_time(failures, in("failures.repair_factor"));
   const double in_repair = failures.replaced.value() * repair.value();
   out.spares = spare_hosts(a, run.site, in_repair);
-  const Seconds wait = shortage_wait(repair, out.spares) + a.failures.recovery.requeue * in("failures.recovery");
+  const Seconds wait = shortage_wait(repair, out.spares) + a.failures.recovery.requeue * in("failures.recovery_factor");
   const Extra extra{
       .waiting = failures.replaced.value() * shortage(in_repair, out.spares) * wait.value(),
-      .planned = failures.planned.value() * a.failures.planned_for.value() * in("failures.recovery"),
+      .planned = failures.planned.value() * a.failures.planned_for.value() * in("failures.recovery_factor"),
       .rollback = failures.stops.value() * a.checkpoint.rollback * process.levels.back().interval.value()};
-  const double degraded = useful * degraded_share(run, failures, in("failures.repair"));
-  out.time = time_terms(run, model, useful, base, shares, extra, degraded);
+  const double degraded = useful * degraded_share(run, failures, in("failures.repair_factor"));
+  out.time = time_terms(run, model, cap, useful, base, shares, extra, degraded);
   out.wall = Seconds::base(out.time.value);
   out.goodput = out.time.value > 0 ? useful / out.time.value : 1;
   out.gpu_hours = run.site.accelerators * out.time.value / 3600;
@@ -197,45 +190,19 @@ void estimate_money(const RunCase& run, const RunAssumptions& a, const Losses& l
 
 }  // namespace
 
-StepFacts step_facts(const parallel::Job& job, const parallel::Prediction& p) {
-  const parallel::Groups& groups = p.placement.groups;
-  const auto leaves_domain = [&](const parallel::Group& g) { return span_of(g) >= job.cluster.node.scale_up_domain; };
-  Seconds far{};
-  if (leaves_domain(groups.tensor)) far += p.time.tensor_parallel + p.hidden.tensor_parallel;
-  if (leaves_domain(groups.context)) far += p.time.context_parallel;
-  if (leaves_domain(groups.expert)) far += p.time.expert_parallel + p.hidden.expert_parallel;
-  if (leaves_domain(groups.pipeline)) far += p.time.pipeline;
-  if (leaves_domain(groups.data)) far += p.time.data_parallel + p.hidden.data_parallel;
-  const Seconds busy = p.time.compute + p.time.recompute + p.time.optimizer;
-  return {.step = p.step_time,
-          .p10 = p.p10.value() > 0 ? p.p10 / p.step_time : 1,
-          .p90 = p.p90.value() > 0 ? p.p90 / p.step_time : 1,
-          .compute = std::clamp(busy / p.step_time, 0.0, 1.0),
-          .scale_out = std::clamp(far / p.step_time, 0.0, 1.0),
-          .model_flops = p.model_flops};
+StragglerModel straggler_model(const Inputs& inputs) {
+  return {.spread = inputs("stragglers.spread"),
+          .slow_share = inputs("stragglers.slow_share"),
+          .slow_factor = inputs("stragglers.slow_factor"),
+          .jitter = inputs("stragglers.jitter")};
 }
 
-RunCase make_run(const hardware::Catalog& catalog, const parallel::Job& job, const parallel::Prediction& prediction,
-                 const RunSchedule& schedule, const CheckpointChoice& checkpoint, const std::string& where) {
-  RunCase run;
-  run.site = make_site(catalog, job.cluster, job.accelerators);
-  run.state = checkpoint_bytes(job, checkpoint);
-  Seconds longest{};
-  const auto step_of = [&](int seq_len, int global_batch) {
-    const parallel::Prediction p = seq_len == job.seq_len && global_batch == job.global_batch
-                                       ? prediction
-                                       : predict_other(job, prediction.layout, seq_len, global_batch, where);
-    const StepFacts facts = step_facts(job, p);
-    if (facts.step * global_batch > longest) {
-      longest = facts.step * global_batch;
-      run.step = facts;
-    }
-    return facts.step;
-  };
-  run.time = run_time(schedule, step_of, where);
-  for (const Segment& s : run.time.segments)
-    run.model_flops += flops_per_token(job.model, s.seq_len, FlopsConvention::causal) * s.tokens;
-  return run;
+JobFailures run_failures(const RunCase& run, const RunAssumptions& a) {
+  return scaled(job_failures(a.failures, run.site.counts, run.site.survives_leaf), a.inputs("failures.rate_factor"));
+}
+
+Process run_process(const RunCase& run, const RunAssumptions& a) {
+  return process_of(run, a, run_failures(run, a), run.step.step);
 }
 
 double degraded_share(const RunCase& run, const JobFailures& failures, double repair_factor) {

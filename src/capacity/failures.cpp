@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "capacity/failures.hpp"
+
 #include "capacity/fields.hpp"
 #include "core/embedded.hpp"
 #include "meshwright/core/error.hpp"
@@ -107,9 +109,7 @@ Hertz read_node_rate(const Reader& reader) {
   return Hertz::base(value / 1000 / 86400);
 }
 
-FailureProfile read_failure_profile(const Reader& r, FailureProfile profile) {
-  r.allow_only({"name", "base", "profile", "title", "notes", "spread", "spread_why", "node_rate", "components",
-                "recovery", "planned", "sources"});
+void take_failure_profile(const Reader& r, FailureProfile& profile) {
   profile.name = r.string_or("name", profile.name);
   profile.title = r.string_or("title", profile.title);
   if (const auto rate = r.find("node_rate")) profile.node_rate = read_node_rate(*rate);
@@ -124,6 +124,12 @@ FailureProfile read_failure_profile(const Reader& r, FailureProfile profile) {
   if (const auto sources = r.find("sources")) {
     for (const Reader& item : sources->items()) profile.sources.push_back(read_provenance(item));
   }
+}
+
+FailureProfile read_failure_profile(const Reader& r, FailureProfile profile) {
+  r.allow_only({"name", "base", "title", "notes", "spread", "spread_why", "node_rate", "components", "recovery",
+                "planned", "sources"});
+  take_failure_profile(r, profile);
   return profile;
 }
 

@@ -154,6 +154,12 @@ void Inputs::set(std::string_view name, double value) {
   input.value = std::clamp(value, input.least, input.most);
 }
 
+void Inputs::set_range(std::string_view name, double low, double high) {
+  Input& input = find(name);
+  input.low = std::clamp(std::min(low, input.value), input.least, input.most);
+  input.high = std::clamp(std::max(high, input.value), input.least, input.most);
+}
+
 void Inputs::take_one(const Reader& reader, std::string_view name) {
   Input& input = find(name);
   const double before = input.value;
@@ -183,6 +189,7 @@ void Inputs::take(const Reader& object, std::string_view group, std::initializer
   known.insert(known.end(), others.begin(), others.end());
   object.allow_only(known);
   for (const std::string& name : names) {
+    if (std::ranges::find(others, name) != others.end()) continue;
     if (const auto member = object.find(name)) take_one(*member, prefix + name);
   }
 }

@@ -113,6 +113,8 @@ Site make_site(const hardware::Catalog& catalog, const Cluster& cluster, int acc
   site.counts = unit_counts(cluster, fabric, accelerators);
   site.survives_leaf = fabric.clos.splits_ports && fabric.clos.fabrics > 1;
   const std::vector<topology::FaultCost> costs = topology::fault_costs(fabric);
+  for (const topology::FaultCost& cost : costs)
+    site.faults.push_back({fmt::format("{} ({})", name(cost.fault), cost.what), cost.ring, cost.cut_off});
   site.slowdown_cable = ring_slowdown(costs, {FaultKind::nic_port});
   site.slowdown_leaf = ring_slowdown(costs, {FaultKind::leaf, FaultKind::plane});
   site.slowdown_upper = ring_slowdown(costs, {FaultKind::leaf_uplink, FaultKind::spine, FaultKind::core});

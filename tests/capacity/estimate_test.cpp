@@ -40,7 +40,7 @@ TEST(Estimate, TermsSumToTheirTotals) {
 
 TEST(Estimate, WithoutFailuresOnlyCheckpointsAndStragglersAreLost) {
   RunAssumptions none;
-  none.inputs.set("failures.rate", 0);
+  none.inputs.set("failures.rate_factor", 0);
   for (const char* name : {"stragglers.spread", "stragglers.slow_share", "stragglers.jitter"}) none.inputs.set(name, 0);
   none.failures.planned = {};
   const RunEstimate e = estimate_run(case_of("dgx-h100", 512), none);
@@ -57,8 +57,8 @@ struct Direction {
 TEST(Estimate, WorseInputsAreNeverBetter) {
   const RunCase run = case_of("dgx-h100", 1024);
   const RunEstimate usual = estimate_run(run, {});
-  for (const Direction& d : {Direction{"failures.rate", 3},
-                             {"failures.recovery", 3},
+  for (const Direction& d : {Direction{"failures.rate_factor", 3},
+                             {"failures.recovery_factor", 3},
                              {"checkpoint.store_write", 1e8},
                              {"checkpoint.store_read", 1e8},
                              {"stragglers.spread", 0.05},

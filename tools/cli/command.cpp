@@ -53,6 +53,10 @@ constexpr std::array table = {
             "  meshwright calibrate gemm points.csv --output overlay/\n"
             "  meshwright calibrate runs runs/*.jsonl --output overlay/\n"
             "  meshwright calibrate runs train.log --cluster dgx-h100 --output overlay/"},
+    Command{"whatif", "Compare clusters by time, money and risk", add_whatif,
+            "  meshwright whatif examples/whatif/ib-or-roce.json\n"
+            "  meshwright whatif scenario.json --html report.html --csv results.csv\n"
+            "  meshwright whatif sweep.json --store sweep.db --json"},
     Command{"hardware", "List and show the hardware database", add_hardware,
             "  meshwright hardware list\n"
             "  meshwright hardware show H100-SXM5-80GB\n"

@@ -7,11 +7,14 @@
 
 #include "command.hpp"
 #include "job_options.hpp"
+#include "meshwright/capacity/json.hpp"
+#include "meshwright/capacity/objectives.hpp"
 #include "meshwright/core/units.hpp"
 #include "meshwright/parallel/launcher.hpp"
 #include "meshwright/search/json.hpp"
 #include "meshwright/search/search.hpp"
 #include "prediction_text.hpp"
+#include "run_options.hpp"
 #include "search_options.hpp"
 #include "table.hpp"
 
@@ -21,6 +24,7 @@ namespace {
 struct Options {
   JobOptions job;
   SearchChoices search;
+  RunOptions run;
   std::string flags;
   bool json = false;
 };
@@ -141,7 +145,31 @@ std::string work_text(const SearchResult& result) {
                      format(result.search_time));
 }
 
-void print_people(const Job& whole, const Plan& plan, const SearchOptions& options, const std::string& dialect) {
+/// The run of each layout, best first; empty without --tokens.
+std::vector<RunEstimate> runs_of(const Catalog& catalog, const Job& job, const SearchResult& result,
+                                 const RunOptions& options, const RunAssumptions& assumptions) {
+  std::vector<RunEstimate> runs;
+  if (options.tokens.empty()) return runs;
+  for (const Ranked& ranked : result.best) {
+    const Job used = with_accelerators(job, ranked.prediction.layout.accelerators());
+    runs.push_back(run_of(catalog, used, ranked.prediction, options, assumptions));
+  }
+  return runs;
+}
+
+nlohmann::ordered_json document_of(const Plan& plan, const std::vector<RunEstimate>& runs,
+                                   const RunAssumptions& assumptions) {
+  auto document = nlohmann::ordered_json::parse(to_json(plan));
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    document["layouts"][i]["run"] = nlohmann::ordered_json::parse(to_json(runs[i]));
+    if (i == 0) document["best"]["run"] = document["layouts"][i]["run"];
+  }
+  if (!runs.empty()) document["run_assumptions"] = assumption_lines(assumptions);
+  return document;
+}
+
+void print_people(const Job& whole, const Plan& plan, const SearchOptions& options, const std::string& dialect,
+                  const std::vector<RunEstimate>& runs) {
   const SearchResult& result = plan.result;
   const Prediction& best = result.best.front().prediction;
   const Job job = with_accelerators(whole, best.layout.accelerators());
@@ -150,6 +178,7 @@ void print_people(const Job& whole, const Plan& plan, const SearchOptions& optio
   out += bold("Recommended layout") + "\n" + summary_text(job, best) + "\n";
   out += waterfall_text(best) + "\n" + runners_up(result, options) + front_text(result, options);
   out += why_not_text(plan.why_not) + said("Fewer would do", words_of(plan.alternatives)) + helps_text(plan.helps);
+  if (!runs.empty()) out += run_text(runs.front());
   if (!dialect.empty()) out += flags_text(job, best.layout, dialect);
   out += notes_text(best.warnings, result.assumptions) + work_text(result);
   fmt::print("{}", out);
@@ -174,13 +203,17 @@ std::string no_layout(const Job& job, const SearchResult& result) {
 }
 
 void run(const Options& options, const Globals& globals) {
-  const Job job = make_job(job_spec(options.job), load_catalog(globals.hardware));
+  const Catalog catalog = load_catalog(globals.hardware);
+  const Job job = make_job(job_spec(options.job), catalog);
   if (!options.flags.empty()) launcher_flags(job, Layout{}, options.flags);  // a bad dialect is refused before the work
-  const PlanOptions wanted = plan_options(options.search, job);
+  if (!options.run.tokens.empty()) parse_tokens(options.run.tokens, "--tokens");
+  const RunAssumptions assumptions = run_assumptions(options.run);
+  const PlanOptions wanted = plan_options(options.search, job, run_objectives(catalog, assumptions));
   const Plan plan = plan_with_progress(job, wanted);
   const SearchResult& result = plan.result;
+  const std::vector<RunEstimate> runs = runs_of(catalog, job, result, options.run, assumptions);
   if (options.json) {
-    auto document = nlohmann::ordered_json::parse(to_json(plan));
+    auto document = document_of(plan, runs, assumptions);
     if (!options.flags.empty() && !result.best.empty()) {
       const Layout& best = result.best.front().prediction.layout;
       document["flags"] = launcher_flags(with_accelerators(job, best.accelerators()), best, options.flags);
@@ -188,7 +221,7 @@ void run(const Options& options, const Globals& globals) {
     }
     print_json(document);
   } else if (!result.best.empty()) {
-    print_people(job, plan, wanted.search, options.flags);
+    print_people(job, plan, wanted.search, options.flags, runs);
   }
   if (result.best.empty()) {
     if (!options.json) {
@@ -205,6 +238,7 @@ void add_plan(CLI::App& command, const Globals& globals) {
   auto options = std::make_shared<Options>();
   add_job_options(command, options->job);
   add_search_options(command, options->search);
+  add_run_options(command, options->run);
   command.add_option("--flags", options->flags, "Print launcher flags: megatron, torchtitan, ...")
       ->type_name("DIALECT")
       ->check(some_text());

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 
 #include "interrupt.hpp"
@@ -25,11 +26,23 @@ Bytes memory_limit(const std::string& text, const Job& job) {
   return job.cluster.accelerator.memory_capacity * (percent / 100);
 }
 
-std::vector<Objective> listed_objectives(const std::string& text, const std::string& flag) {
+const Objective& picked(const std::string& name, const std::string& flag, const std::vector<Objective>& others) {
+  std::vector<std::string> names;
+  for (const auto& rows : {objectives(), std::span<const Objective>(others)}) {
+    for (const Objective& row : rows) {
+      if (row.name == name) return row;
+      names.push_back(row.name);
+    }
+  }
+  throw Error(flag, fmt::format("unknown objective '{}'{}", name, suggestion(name, names)));
+}
+
+std::vector<Objective> listed_objectives(const std::string& text, const std::string& flag,
+                                         const std::vector<Objective>& others) {
   std::vector<Objective> out;
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
-    out.push_back(objective(text.substr(begin, end - begin), flag));
+    out.push_back(picked(text.substr(begin, end - begin), flag, others));
     begin = end + 1;
   }
   if (out.size() < 2) throw Error(flag, fmt::format("found '{}', expected two or more, as in time,memory", text));
@@ -39,7 +52,7 @@ std::vector<Objective> listed_objectives(const std::string& text, const std::str
 std::string objective_names() {
   std::string out;
   for (const Objective& row : objectives()) out += (out.empty() ? "" : ", ") + row.name;
-  return out;
+  return out + ", goodput, cost, energy";  // those of capacity/objectives.hpp
 }
 
 }  // namespace
@@ -71,15 +84,15 @@ void add_search_options(CLI::App& command, SearchChoices& c) {
   command.add_option("--threads", c.options.threads, "Threads; all cores by default")->check(whole_number(1, 1024));
 }
 
-PlanOptions plan_options(const SearchChoices& c, const Job& job) {
+PlanOptions plan_options(const SearchChoices& c, const Job& job, const std::vector<Objective>& others) {
   PlanOptions plan{.search = c.options};
   SearchOptions& options = plan.search;
   for (const std::string& text : c.why_not) fix(plan.why_not, text, "--why-not");
   for (const std::string& text : c.fixed) fix(options.space.filter, text, "--fix");
   for (const std::string& text : c.excluded) exclude(options.space.filter, text, "--exclude");
   if (!c.max_memory.empty()) options.max_memory = memory_limit(c.max_memory, job);
-  if (!c.objective.empty()) options.objective = objective(c.objective, "--objective");
-  if (!c.pareto.empty()) options.pareto = listed_objectives(c.pareto, "--pareto");
+  if (!c.objective.empty()) options.objective = picked(c.objective, "--objective", others);
+  if (!c.pareto.empty()) options.pareto = listed_objectives(c.pareto, "--pareto", others);
   const bool counts = options.objective.over_counts || std::any_of(options.pareto.begin(), options.pareto.end(),
                                                                    [](const Objective& o) { return o.over_counts; });
   if (counts) options.accelerators = accelerator_counts(job);

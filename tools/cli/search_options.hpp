@@ -18,8 +18,9 @@ struct SearchChoices {
 /// Adds --fix, --exclude, --max-memory, --max-tp-domain, --objective, --pareto, --top, --max-micro-batch, --threads,
 /// --why-not.
 void add_search_options(CLI::App& command, SearchChoices& choices);
-/// The options of a plan of `job`. Throws Error that names the flag.
-PlanOptions plan_options(const SearchChoices& choices, const Job& job);
+/// The options of a plan of `job`; `others` are objectives beside those of the search itself. Throws Error that names
+/// the flag.
+PlanOptions plan_options(const SearchChoices& choices, const Job& job, const std::vector<Objective>& others = {});
 
 /// plan() with progress on stderr, and Ctrl-C for the best so far.
 Plan plan_with_progress(const Job& job, PlanOptions options);

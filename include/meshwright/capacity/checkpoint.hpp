@@ -27,8 +27,9 @@ struct CheckpointChoice {
   double bytes_per_parameter = 0;
   double rollback = 0;  ///< checkpoints that are given up besides, in the mean (a bad one found late)
 };
-/// {"mode", "interval", "peer_interval", "bytes_per_parameter", "rollback"} and the inputs "checkpoint.*".
-CheckpointChoice read_checkpoint_choice(const Reader& reader, Inputs& inputs);
+/// {"mode", "interval", "peer_interval", "bytes_per_parameter", "rollback"} and the inputs "checkpoint.*", over
+/// `base`.
+CheckpointChoice read_checkpoint_choice(const Reader& reader, Inputs& inputs, CheckpointChoice base = {});
 
 /// Bytes that are saved: weights and optimizer states (12 to 14 bytes a parameter in mixed precision), every parameter
 /// once. Published: BLOOM 13.1, Megatron 1T 13.8, a 70B model 11.2 bytes a parameter.

@@ -21,7 +21,11 @@ struct Power {
 ///   node = accelerators TDP (compute power.compute + (1 - compute) power.waiting) + (nameplate - accelerators TDP)
 ///   power.host
 /// The network draws its rated power. Spares idle.
+/// With a power cap, power.compute is at most cap / TDP.
 Power site_power(const Site& site, double compute, int spares, const Inputs& inputs);
+/// Compute rate under the site's power cap over that without: (cap / draw)^power.cap_exponent, 1 where the cap does not
+/// bind.
+double capped_rate(const Site& site, const Inputs& inputs);
 
 /// The purchase in dollars, a line a part: nodes, spare nodes, racks, network lines, spare parts. A part without a
 /// price of its own gets the range of prices.switch_capacity or prices.cable; a node without one its accelerators'

@@ -37,8 +37,11 @@ class Inputs {
   bool has(std::string_view name) const;
   /// Sets a value in base units, within [least, most].
   void set(std::string_view name, double value);
+  /// Sets the tenth and ninetieth percentile, widened to hold the value.
+  void set_range(std::string_view name, double low, double high);
   /// The member `group` of a scenario: {"energy": "0.08 USD/kWh"} or {"energy": {"value", "low", "high", "source"}} for
-  /// the inputs "group.*". A value without a range keeps the default's relative one. Keys in `others` are passed over.
+  /// the inputs "group.*". A value without a range keeps the default's relative one. Keys in `others` are left to
+  /// the caller.
   void take(const Reader& object, std::string_view group, std::initializer_list<std::string_view> others = {});
   /// One input from what stands at `reader`.
   void take_one(const Reader& reader, std::string_view name);

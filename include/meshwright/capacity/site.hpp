@@ -20,20 +20,29 @@ struct Purchase {
   std::string note;
 };
 
+/// One failed part of the fabric.
+struct FaultSlowdown {
+  std::string what;
+  double network = 1;  ///< time of the network's busiest traffic over the healthy one; infinity = cut
+  int cut_off = 0;     ///< accelerators that lose the network
+};
+
 struct Site {
   std::string cluster;
   int accelerators = 0;  ///< that the job uses
   double hosts = 0;
   int per_host = 1;
   std::string accelerator, node;
+  Watts power_cap{};              ///< of an accelerator; zero = none
   Watts tdp{}, node_power{};      ///< of an accelerator; nameplate of a node, zero = not published
   BytesPerSecond host_link{};     ///< of one accelerator to its host, line rate
   BytesPerSecond host_network{};  ///< NICs of one host together
   UnitCounts counts;
   bool survives_leaf = false;                                        ///< every NIC has a port in several planes
   double slowdown_cable = 1, slowdown_leaf = 1, slowdown_upper = 1;  ///< network time with one of them down
-  std::vector<Purchase> purchases;                                   ///< nodes first
-  DollarsPerSecond rent{};  ///< of one accelerator, where the database knows one
+  std::vector<FaultSlowdown> faults;
+  std::vector<Purchase> purchases;  ///< nodes first
+  DollarsPerSecond rent{};          ///< of one accelerator, where the database knows one
   std::string rent_note;
   Dollars accelerator_price{};  ///< of one, zero = not known
   std::string accelerator_note;

@@ -1,0 +1,92 @@
+// How often it fails, how often to save, and what is left; what each fault of the fabric costs.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "capacity/fields.hpp"
+#include "capacity/question_parts.hpp"
+#include "meshwright/capacity/simulate.hpp"
+#include "meshwright/core/error.hpp"
+#include "meshwright/core/units.hpp"
+
+namespace meshwright::capacity {
+
+Answer reliability(const Asked& asked) {
+  const Reader q = members(asked, {"candidate", "workload", "replicas", "seed"});
+  const PlannedPoint point = planned(asked, candidate_of(asked, q, "candidate"), workload_of(asked, q));
+  const RunEstimate e = estimate(point);
+  const Process process = run_process(*point.run, point.assumptions);
+  const WallShares shares = wall_shares(process);
+  const CheckpointLevel& store = process.levels.back();
+  const Seconds useful = Seconds::base(point.run->time.training.value());
+  const SimulatedRun played = simulate(process, useful, q.integer_or("replicas", 20, 2, 10000),
+                                       static_cast<std::uint64_t>(q.integer_or("seed", 1)));
+  question_json components = question_json::array();
+  const JobFailures failures = run_failures(*point.run, point.assumptions);
+  for (const ComponentFailures& c : failures.components)
+    components.push_back({{"component", c.component->name}, {"count", c.count}, {"per_day", c.rate.value() * 86400}});
+  const Seconds young = young_interval(store.blocking, e.mtbf), daly = daly_interval(store.blocking, e.mtbf);
+  return answer(
+      asked,
+      {fmt::format("one interruption in {}, {:.0f} in {:.1f} days; {} spare hosts", format(e.mtbf), e.interruptions,
+                   e.wall.value() / 86400, e.spares),
+       fmt::format("a checkpoint of {} blocks {} and is safe after {} more: every {} (Young {}, Daly {})",
+                   format(e.checkpoint), format(store.blocking), format(store.lag), format(store.interval),
+                   format(young), format(daly)),
+       fmt::format(
+           "failures and checkpoints leave {} of the time; simulated {} +- {}; with waiting, maintenance and degraded "
+           "network {}",
+           format_percent(shares.useful), format_percent(played.goodput.mean),
+           format_percent(played.goodput.half_width), format_percent(e.goodput))},
+      {{"mtbf_s", e.mtbf.value()},
+       {"interruptions", e.interruptions},
+       {"spares", e.spares},
+       {"checkpoint_bytes", e.checkpoint.value()},
+       {"blocking_s", store.blocking.value()},
+       {"lag_s", store.lag.value()},
+       {"interval_s", store.interval.value()},
+       {"young_s", young.value()},
+       {"daly_s", daly.value()},
+       {"closed_form", shares.useful},
+       {"simulated", played.goodput.mean},
+       {"simulated_half_width", played.goodput.half_width},
+       {"goodput", e.goodput},
+       {"components", components}});
+}
+
+Answer fault_table(const Asked& asked) {
+  const Reader q = members(asked, {"candidate", "workload", "maintenance"});
+  const PlannedPoint point = planned(asked, candidate_of(asked, q, "candidate"), workload_of(asked, q));
+  const Seconds maintenance = q.has("maintenance") ? read_time(q.at("maintenance")) : Seconds::base(4 * 3600);
+  const RunCase& run = *point.run;
+  question_json rows = question_json::array();
+  std::vector<std::string> lines;
+  for (const FaultSlowdown& fault : run.site.faults) {
+    const double step = 1 + (fault.network - 1) * run.step.scale_out;
+    const bool stops = fault.cut_off > 0 || !std::isfinite(fault.network);
+    rows.push_back({{"fault", fault.what},
+                    {"network_time", stops ? question_json() : question_json(fault.network)},
+                    {"step_time", stops ? question_json() : question_json(step)},
+                    {"cut_off", fault.cut_off}});
+    lines.push_back(
+        stops ? fmt::format("{}: cuts {} accelerators off, the job stops", fault.what, fault.cut_off)
+              : fmt::format("{}: network {:.3g} x, step +{:.2f} %", fault.what, fault.network, (step - 1) * 100));
+  }
+  const bool planes = run.site.survives_leaf;
+  const double slowdown = (run.site.slowdown_leaf - 1) * run.step.scale_out;
+  const double lost = planes ? maintenance.value() * slowdown / (1 + slowdown) : maintenance.value();
+  lines.push_back(planes ? fmt::format("{} of maintenance of a plane cost {} of training; the job goes on",
+                                       format(maintenance), format(Seconds::base(lost)))
+                         : fmt::format("{} of maintenance of a leaf stop the job for as long", format(maintenance)));
+  const RunEstimate e = estimate(point);
+  return answer(asked, std::move(lines),
+                {{"faults", rows},
+                 {"survives_leaf", planes},
+                 {"maintenance_s", maintenance.value()},
+                 {"maintenance_lost_s", lost},
+                 {"goodput", e.goodput},
+                 {"interruptions", e.interruptions}});
+}
+
+}  // namespace meshwright::capacity

@@ -1,0 +1,160 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "capacity/html.hpp"
+#include "meshwright/capacity/report.hpp"
+#include "meshwright/core/units.hpp"
+
+namespace meshwright::capacity {
+namespace {
+
+constexpr std::size_t most_rows = 500, most_bars = 15;
+
+std::string dollars(double value) { return format(Dollars::base(value)); }
+
+std::string meets_text(const Scenario& scenario, const Result& r) {
+  std::string missed;
+  for (std::size_t i = 0; i < r.meets.size(); ++i) {
+    if (!r.meets[i])
+      missed += (missed.empty() ? "" : ", ") +
+                std::string(limit_names[static_cast<std::size_t>(scenario.constraints[i].limit)]);
+  }
+  return r.meets.empty() ? "" : missed.empty() ? "all" : "misses " + missed;
+}
+
+std::vector<std::string> result_cells(const Scenario& scenario, const Result& r) {
+  if (!r.runs()) return {r.candidate, r.workload, r.refusal};
+  return {r.candidate,
+          r.workload,
+          r.layout_text,
+          fmt::format("{}", r.accelerators),
+          fmt::format("{:.1f} ({:.1f} to {:.1f})", r.days, r.days_band.p10, r.days_band.p90),
+          fmt::format("{:.1f} %", r.goodput * 100),
+          r.rented ? "rented" : dollars(r.capex),
+          fmt::format("{} ({} to {})", dollars(r.cost), dollars(r.cost_band.p10), dollars(r.cost_band.p90)),
+          dollars(r.usd_per_trillion_tokens),
+          fmt::format("{:.2f}", r.power_mw),
+          fmt::format("{:.0f}", r.energy_mwh),
+          meets_text(scenario, r)};
+}
+
+std::string results_section(const Report& report) {
+  std::vector<std::vector<std::string>> rows = {{"candidate", "workload", "layout", "GPUs", "days (p10 to p90)",
+                                                 "goodput", "purchase", "cost (p10 to p90)", "per T tokens", "MW",
+                                                 "MWh", "limits"}};
+  const std::vector<Result>& results = report.answer.results;
+  for (std::size_t i = 0; i < results.size() && i < most_rows; ++i)
+    rows.push_back(result_cells(report.scenario, results[i]));
+  std::string out = "<h2>Results</h2>\n" + html_table(rows, 3);
+  if (results.size() > most_rows)
+    out += fmt::format("<p class=\"small\">The first {} of {} points; the CSV file has all.</p>\n", most_rows,
+                       results.size());
+  return out;
+}
+
+std::string summary_section(const Report& report) {
+  std::string out = "<h2>Answer</h2>\n";
+  for (const Best& best : report.answer.best) {
+    out += "<div class=\"card\"><b>" + escaped(best.workload) + "</b>: ";
+    const auto at = best.result ? best.result : best.unlimited;
+    if (!at) {
+      out += "no candidate can run it</div>\n";
+      continue;
+    }
+    const Result& r = report.answer.results[*at];
+    out += fmt::format("{}<b>{}</b>: {:.1f} days, {}, goodput {:.1f} %",
+                       best.result ? "" : "<span class=\"no\">nothing keeps every limit; best without them:</span> ",
+                       escaped(r.candidate), r.days, escaped(dollars(r.cost)), r.goodput * 100);
+    for (const auto& [candidate, share] : best.chances) {
+      if (candidate == r.candidate) out += fmt::format("; best in {:.0f} % of draws", share * 100);
+    }
+    if (!best.flips.empty()) {
+      const Flip& f = best.flips.front();
+      out += fmt::format("; {} wins beyond {} = {}", escaped(f.to), escaped(f.what), escaped(f.at_text));
+    }
+    out += "</div>\n";
+  }
+  for (const Answer& a : report.answers) {
+    out += "<div class=\"card\"><b>" + escaped(a.name) + "</b><br>";
+    for (const std::string& line : a.lines) out += escaped(line) + "<br>";
+    out += "</div>\n";
+  }
+  return out;
+}
+
+std::string pareto_section(const Report& report, const Best& best) {
+  std::vector<ChartPoint> points;
+  const std::vector<Result>& results = report.answer.results;
+  for (std::size_t i = 0; i < results.size() && points.size() < 2000; ++i) {
+    const Result& r = results[i];
+    if (r.workload != best.workload || !r.runs()) continue;
+    const bool on_front = std::ranges::find(best.pareto, i) != best.pareto.end();
+    points.push_back({r.days, r.cost / 1e6, r.candidate, on_front});
+  }
+  return "<h2>Time against money: " + escaped(best.workload) + "</h2>\n" + scatter_chart(points, "days", "cost, M$");
+}
+
+std::string sensitivity_section(const Report& report, const Best& best) {
+  const auto at = best.result ? best.result : best.unlimited;
+  if (!at || best.sensitivity.empty()) return "";
+  const Result& r = report.answer.results[*at];
+  const bool by_cost = report.scenario.objective == "cost";
+  std::vector<ChartBar> bars;
+  for (const Sensitivity& s : best.sensitivity) {
+    if (bars.size() == most_bars) break;
+    const double low = by_cost ? s.at_low.cost / r.cost - 1 : s.at_low.days / r.days - 1;
+    const double high = by_cost ? s.at_high.cost / r.cost - 1 : s.at_high.days / r.days - 1;
+    bars.push_back({fmt::format("{} {} to {}", s.input, s.low_text, s.high_text), s.low_text, s.high_text, low, high});
+  }
+  std::string out = fmt::format("<h2>What moves the {} of {}: {}</h2>\n", by_cost ? "cost" : "time",
+                                escaped(r.candidate), escaped(best.workload));
+  out += tornado_chart(bars);
+  if (best.flips.empty()) return out;
+  std::vector<std::vector<std::string>> rows = {{"what", "at", "below or before", "beyond"}};
+  for (const Flip& f : best.flips) rows.push_back({f.what, f.at_text, f.from, f.to});
+  return out + "<p>Where the order changes:</p>\n" + html_table(rows, 4);
+}
+
+void add_terms(const Term& term, int depth, std::vector<std::vector<std::string>>& rows) {
+  const std::string value = term.unit == "$" ? dollars(term.value) : format(Seconds::base(term.value));
+  rows.push_back({std::string(static_cast<std::size_t>(depth) * 2, ' ') + term.name, value, term.formula, term.source});
+  for (const Term& part : term.parts) add_terms(part, depth + 1, rows);
+}
+
+std::string terms_section(const Report& report) {
+  std::string out = "<h2>Where every number comes from</h2>\n";
+  for (std::size_t i = 0; i < report.explained.size(); ++i) {
+    const Best& best = report.answer.best[i];
+    const auto at = best.result ? best.result : best.unlimited;
+    if (!at) continue;
+    const RunEstimate& e = report.explained[i];
+    out += fmt::format("<details><summary>{} on {}</summary>\n", escaped(best.workload),
+                       escaped(report.answer.results[*at].candidate));
+    for (const Term* tree : {&e.time, &e.cost, &e.capex}) {
+      std::vector<std::vector<std::string>> rows = {{"term", "value", "formula", "source"}};
+      add_terms(*tree, 0, rows);
+      out += html_table(rows, 4);
+    }
+    out += "</details>\n";
+  }
+  out += "<details open><summary>Assumptions</summary>\n<ul class=\"small\">";
+  for (const std::string& line : report.answer.assumptions) out += "<li>" + escaped(line) + "</li>\n";
+  return out + "</ul></details>\n";
+}
+
+}  // namespace
+
+std::string to_html(const Report& report) {
+  std::string body =
+      "<h1>" + escaped(report.scenario.name) + "</h1>\n<p>" + escaped(report.scenario.description) + "</p>\n";
+  body += summary_section(report) + results_section(report);
+  for (const Best& best : report.answer.best) body += pareto_section(report, best) + sensitivity_section(report, best);
+  body += terms_section(report);
+  body +=
+      "<p class=\"small\">Predictions of Meshwright. Prices are dated and of low confidence where they were not "
+      "stated.</p>\n";
+  return html_page(report.scenario.name, body);
+}
+
+}  // namespace meshwright::capacity

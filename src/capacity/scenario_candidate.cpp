@@ -1,0 +1,233 @@
+// Candidates: what they vary, and the cluster of a job file that each stands for.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "capacity/fields.hpp"
+#include "capacity/scenario_parts.hpp"
+#include "meshwright/core/error.hpp"
+#include "meshwright/core/units.hpp"
+
+namespace meshwright::capacity {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+constexpr std::string_view own_members[] = {
+    "name",    "description",   "cluster",   "nodes",  "gpus",  "size",     "vary",       "node",
+    "network", "price_premium", "power_cap", "prices", "power", "failures", "checkpoint", "stragglers"};
+// Fields of a node and of a network, as cluster files have them.
+constexpr std::string_view node_members[] = {"accelerators",
+                                             "scale_up",
+                                             "scale_up_domain",
+                                             "scale_up_bandwidth",
+                                             "scale_up_switch",
+                                             "nics",
+                                             "nic",
+                                             "nic_bandwidth",
+                                             "fabric",
+                                             "pcie",
+                                             "dcn_bandwidth"};
+constexpr std::string_view network_members[] = {"topology", "tiers",  "oversubscription", "reach",
+                                                "planes",   "switch", "routing",          "efficiency"};
+
+bool among(std::span<const std::string_view> names, std::string_view key) {
+  return std::ranges::find(names, key) != names.end();
+}
+
+std::vector<std::string_view> all_members() {
+  std::vector<std::string_view> all(std::begin(own_members), std::end(own_members));
+  all.insert(all.end(), std::begin(node_members), std::end(node_members));
+  all.insert(all.end(), std::begin(network_members), std::end(network_members));
+  return all;
+}
+
+/// {"from", "to", "step" or "factor"}.
+std::vector<std::string> read_range(const Reader& r) {
+  r.allow_only({"from", "to", "step", "factor"});
+  const double from = r.at("from").number(), to = r.at("to").number();
+  const double factor = r.number_or("factor", 0), step = r.number_or("step", 0);
+  if ((factor > 1) == (step > 0)) r.fail("expected 'step' above zero or 'factor' above one");
+  if (!(to >= from) || (factor > 1 && from <= 0)) r.fail("expected 'from' up to 'to'");
+  const double count =
+      factor > 1 ? std::floor(std::log(to / from) / std::log(factor) + 1e-9) : std::floor((to - from) / step + 1e-9);
+  if (!(count < static_cast<double>(most_points)))
+    r.fail(fmt::format("it has {:g} values, expected at most {}", count + 1, most_points));
+  std::vector<std::string> values;
+  for (int i = 0; i <= static_cast<int>(count); ++i)
+    values.push_back(json(factor > 1 ? from * std::pow(factor, i) : from + step * i).dump());
+  return values;
+}
+
+/// "128.0" -> "128": counts are whole numbers.
+std::string plain_number(const std::string& text) {
+  const json value = json::parse(text);
+  if (value.is_number_float() && std::floor(value.get<double>()) == value.get<double>() &&
+      std::abs(value.get<double>()) < 1e15)
+    return std::to_string(static_cast<long long>(value.get<double>()));
+  return text;
+}
+
+Varied read_varied(const std::string& key, const Reader& r) {
+  Varied varied{.key = key, .values = {}};
+  if (!among(all_members(), key) ||
+      among(std::initializer_list<std::string_view>{"name", "vary", "description"}, key)) {
+    std::vector<std::string> names;
+    for (const std::string_view member : all_members()) names.emplace_back(member);
+    r.fail(fmt::format("no member '{}' of a candidate can vary{}", key, suggestion(key, names)));
+  }
+  if (r.is_object()) {
+    varied.values = read_range(r);
+    for (std::string& value : varied.values) value = plain_number(value);
+  } else {
+    for (const Reader& item : r.items()) varied.values.push_back(item.dump());
+  }
+  if (varied.values.empty()) r.fail("expected at least one value");
+  return varied;
+}
+
+std::string shown(const std::string& value) {
+  const json parsed = json::parse(value);
+  return parsed.is_string() ? parsed.get<std::string>() : value;
+}
+
+/// "cluster", "nodes" and "gpus" of a job file: flat fields moved to where they belong.
+json cluster_of(const Reader& r, const json& object) {
+  json node = object.value("node", json::object()), network = object.value("network", json::object());
+  for (const auto& [key, value] : object.items()) {
+    if (among(node_members, key)) node[key] = value;
+    if (among(network_members, key))
+      network[key] = key == "oversubscription" && value.is_number() ? json::array({value}) : value;
+  }
+  const json& cluster = object.at("cluster");
+  json out = json::object();
+  if (node.empty() && network.empty()) {
+    out["cluster"] = cluster;
+  } else if (cluster.is_string()) {
+    out["cluster"] = {{"of", cluster}};
+    if (!node.empty()) out["cluster"]["node"] = node;
+    if (!network.empty()) out["cluster"]["network"] = network;
+  } else {
+    out["cluster"] = cluster;
+    if (!node.empty()) r.fail("expected changes of the node inside 'cluster', which is an object");
+    if (!network.empty()) r.fail("expected changes of the network inside 'cluster', which is an object");
+  }
+  for (const char* key : {"nodes", "gpus"}) {
+    if (object.contains(key)) out[key] = object[key];
+  }
+  return out;
+}
+
+void read_size(const Reader& r, Candidate& candidate) {
+  r.allow_only({"capex", "power"});
+  if (r.has("capex") == r.has("power")) r.fail("expected 'capex' or 'power'");
+  candidate.for_capex = r.quantity_or("capex", Dollars{});
+  candidate.for_power = r.quantity_or("power", Watts{});
+}
+
+}  // namespace
+
+std::uint64_t CandidateRow::count() const {
+  std::uint64_t product = 1;
+  for (const Varied& varied : vary) product = std::min<std::uint64_t>(most_points + 1, product * varied.values.size());
+  return product;
+}
+
+std::uint64_t Scenario::candidate_count() const {
+  std::uint64_t sum = 0;
+  for (const CandidateRow& row : candidates) sum += row.count();
+  return sum;
+}
+
+CandidateRow read_candidate_row(const Reader& r) {
+  r.allow_only(all_members());
+  CandidateRow row;
+  row.where = r.where();
+  if (const auto vary = r.find("vary")) {
+    for (const std::string& key : vary->keys()) row.vary.push_back(read_varied(key, vary->at(key)));
+  }
+  json object = json::parse(r.dump());
+  object.erase("vary");
+  row.object = object.dump();
+  return row;
+}
+
+namespace {
+
+/// The candidate's object with what it varies filled in, and its name.
+struct Filled {
+  json object;
+  std::string name, where;
+};
+
+Filled filled(const Scenario& scenario, std::uint64_t index) {
+  const auto at = std::ranges::find_if(scenario.candidates, [&](const CandidateRow& row) {
+    const bool here = index < row.count();
+    if (!here) index -= row.count();
+    return here;
+  });
+  if (at == scenario.candidates.end()) throw std::out_of_range("no such candidate");
+  Filled out{json::parse(at->object), "", at->where};
+  std::string suffix;
+  for (auto varied = at->vary.rbegin(); varied != at->vary.rend(); ++varied) {
+    const std::string& value = varied->values[index % varied->values.size()];
+    index /= varied->values.size();
+    out.object[varied->key] = json::parse(value);
+    suffix = fmt::format(" {}={}", varied->key, shown(value)) + suffix;
+  }
+  out.name = out.object.value("name", "") + suffix;
+  return out;
+}
+
+Candidate read_candidate(const Scenario& scenario, const Filled& from) {
+  const Reader r = Reader::text(from.object.dump(), from.where);
+  Candidate candidate;
+  candidate.where = from.where;
+  candidate.name = from.name;
+  candidate.assumptions = read_assumptions(r, scenario.assumptions);
+  if (const auto premium = r.find("price_premium"))
+    candidate.assumptions.inputs.take_one(*premium, "prices.network_premium");
+  if (const auto cap = r.find("power_cap")) candidate.power_cap = cap->quantity<Watts::dimension>();
+  if (const auto size = r.find("size")) read_size(*size, candidate);
+  const int counts = (r.has("nodes") ? 1 : 0) + (r.has("gpus") ? 1 : 0) + (r.has("size") ? 1 : 0);
+  if (counts > 1) r.fail("expected one of 'nodes', 'gpus' and 'size'");
+  r.at("cluster");
+  candidate.cluster = cluster_of(r, from.object).dump();
+  return candidate;
+}
+
+}  // namespace
+
+Candidate Scenario::candidate(std::uint64_t index) const { return read_candidate(*this, filled(*this, index)); }
+
+Candidate Scenario::candidate(std::uint64_t index, const std::string& key, const std::string& value) const {
+  Filled out = filled(*this, index);
+  const std::string first = key.substr(0, key.find('.'));
+  if (!among(all_members(), first)) {
+    std::vector<std::string> names;
+    for (const std::string_view member : all_members()) names.emplace_back(member);
+    throw Error(out.where, fmt::format("a candidate has no member '{}'{}", key, suggestion(first, names)));
+  }
+  if (key == "nodes" || key == "gpus") {
+    for (const char* size : {"nodes", "gpus", "size"}) out.object.erase(size);
+  }
+  json* place = &out.object;
+  for (std::size_t begin = 0, dot = 0; dot != std::string::npos; begin = dot + 1) {
+    dot = key.find('.', begin);
+    place = &(*place)[key.substr(begin, dot == std::string::npos ? dot : dot - begin)];
+  }
+  *place = json::parse(value);
+  out.name += fmt::format(" {}={}", key, shown(value));
+  return read_candidate(*this, out);
+}
+
+std::optional<std::uint64_t> Scenario::find_candidate(std::string_view wanted) const {
+  for (std::uint64_t i = 0, total = candidate_count(); i < total; ++i) {
+    if (filled(*this, i).name == wanted) return i;
+  }
+  return {};
+}
+
+}  // namespace meshwright::capacity

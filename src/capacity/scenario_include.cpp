@@ -1,0 +1,75 @@
+#include "capacity/scenario_include.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "meshwright/capacity/scenario.hpp"
+#include "meshwright/core/error.hpp"
+
+namespace meshwright::capacity {
+namespace {
+
+namespace fs = std::filesystem;
+using json = nlohmann::ordered_json;
+
+constexpr std::size_t deepest = 8;
+
+Reader read_bounded(const fs::path& file) {
+  std::error_code failed;
+  const std::uintmax_t size = fs::file_size(file, failed);
+  if (!failed && size > most_scenario_bytes)
+    throw Error(file.string(), fmt::format("the file has {} bytes, expected at most {}", size, most_scenario_bytes));
+  return Reader::file(file);
+}
+
+std::vector<fs::path> includes_of(const Reader& document, const fs::path& file) {
+  std::vector<fs::path> paths;
+  const auto include = document.find("include");
+  if (!include) return paths;
+  const std::vector<Reader> names = include->is_array() ? include->items() : std::vector<Reader>{*include};
+  for (const Reader& name : names) {
+    const fs::path path = name.string();
+    if (path.empty() || path.is_absolute() || std::ranges::find(path, fs::path("..")) != path.end())
+      name.fail(fmt::format("found '{}', expected a file in the scenario's own folder", path.string()));
+    paths.push_back(file.parent_path() / path);
+  }
+  return paths;
+}
+
+/// Members of objects one by one; anything else replaces.
+void merge(json& base, const json& over) {
+  if (!base.is_object() || !over.is_object()) {
+    base = over;
+    return;
+  }
+  for (const auto& [key, value] : over.items()) merge(base[key], value);
+}
+
+json merged(const fs::path& file, std::vector<fs::path>& open) {
+  const fs::path canonical = fs::weakly_canonical(file);
+  if (std::ranges::find(open, canonical) != open.end())
+    throw Error(file.string(), "it includes itself, by way of " + open.back().filename().string());
+  if (open.size() >= deepest) throw Error(file.string(), fmt::format("includes are nested more than {} deep", deepest));
+  open.push_back(canonical);
+  const Reader document = read_bounded(file);
+  json out = json::object();
+  for (const fs::path& include : includes_of(document, file)) merge(out, merged(include, open));
+  json own = json::parse(document.dump());
+  own.erase("include");
+  merge(out, own);
+  open.pop_back();
+  return out;
+}
+
+}  // namespace
+
+Reader with_includes(const fs::path& file) {
+  const Reader document = read_bounded(file);
+  if (!document.is_object() || !document.has("include")) return document;
+  std::vector<fs::path> open;
+  return Reader::text(merged(file, open).dump(), file.string());
+}
+
+}  // namespace meshwright::capacity

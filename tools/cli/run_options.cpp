@@ -1,0 +1,88 @@
+#include "run_options.hpp"
+
+#include <fmt/format.h>
+
+#include "meshwright/capacity/json.hpp"
+#include "meshwright/core/units.hpp"
+#include "prediction_text.hpp"
+#include "table.hpp"
+
+namespace meshwright::cli {
+namespace {
+
+std::string terms_text(const std::string& title, const Term& whole, bool money) {
+  Table table({{title, Align::left}, {""}, {"share"}, {"", Align::left}});
+  for (const Term& part : whole.parts) {
+    const double share = whole.value > 0 ? part.value / whole.value : 0;
+    if (share < 5e-5) continue;
+    const std::string value = money ? format(Dollars::base(part.value)) : format(Seconds::base(part.value));
+    table.add({"  " + part.name, value, format_percent(share), bar(share, 40)});
+  }
+  return table.render();
+}
+
+}  // namespace
+
+void add_run_options(CLI::App& command, RunOptions& o) {
+  command.add_option("--tokens", o.tokens, "Tokens to train, 15T: also days, goodput, money, energy")
+      ->type_name("COUNT")
+      ->check(some_text());
+  command.add_option("--gpu-hour", o.gpu_hour, "Rent of an accelerator: '2 USD/h'; bought by default")
+      ->type_name("PRICE")
+      ->check(some_text());
+  command.add_option("--assume", o.assume, "Prices, failures, checkpoints as in a scenario file")
+      ->type_name("FILE")
+      ->check(some_text());
+}
+
+RunAssumptions run_assumptions(const RunOptions& o) {
+  RunAssumptions assumptions;
+  if (!o.assume.empty()) {
+    const Reader file = Reader::file(o.assume);
+    file.allow_only({"description", "prices", "power", "failures", "checkpoint", "stragglers"});
+    assumptions = read_assumptions(file, std::move(assumptions));
+  }
+  if (!o.gpu_hour.empty()) {
+    const auto rate = parse_quantity<DollarsPerSecond::dimension>(o.gpu_hour, "--gpu-hour");
+    assumptions.inputs.take_one(Reader::text(fmt::format("\"{:.17g} $/h\"", rate.value() * 3600), "--gpu-hour"),
+                                "prices.gpu_hour");
+  }
+  return assumptions;
+}
+
+RunEstimate run_of(const Catalog& catalog, const Job& job, const Prediction& prediction, const RunOptions& options,
+                   const RunAssumptions& assumptions) {
+  const double tokens = parse_tokens(options.tokens, "--tokens");
+  const RunSchedule schedule{.phases = {{"run", tokens, job.seq_len, job.global_batch}}};
+  const RunCase run = make_run(catalog, job, prediction, schedule, assumptions.checkpoint, "--tokens");
+  RunAssumptions with_band = assumptions;
+  with_band.inputs.set_range("step.time", run.step.p10, run.step.p90);
+  return estimate_run(run, with_band);
+}
+
+std::string run_text(const RunEstimate& e) {
+  const bool priced = e.rented || e.unpriced.empty();
+  Table table({{"", Align::left}, {"", Align::left}});
+  table.add({"tokens", fmt::format("{} in {} steps", format_count(e.tokens), with_commas(e.steps))});
+  table.add({"time", fmt::format("{:.1f} days, {} GPU-hours", e.wall.value() / 86400, format_count(e.gpu_hours))});
+  table.add({"goodput", fmt::format("{}, {:.0f} interruptions{}", format_percent(e.goodput), e.interruptions,
+                                    e.mtbf.value() > 0 ? fmt::format(", one in {}", format(e.mtbf)) : "")});
+  table.add(
+      {"checkpoint",
+       fmt::format("{} every {}{}", format(e.checkpoint), format(e.checkpoint_interval),
+                   e.peer_interval.value() > 0 ? fmt::format(", to a peer every {}", format(e.peer_interval)) : "")});
+  table.add({"step", fmt::format("median {}, p99 {} with stragglers; {} spare hosts", format(e.step_p50),
+                                 format(e.step_p99), e.spares)});
+  table.add({"cost", priced ? fmt::format("{} {}, {} a trillion tokens", format(Dollars::base(e.cost.value)),
+                                          e.rented ? "of rent" : "of an owned cluster",
+                                          format(Dollars::base(e.usd_per_trillion_tokens)))
+                            : fmt::format("not known: no price of {} (--assume, --gpu-hour)", e.unpriced.front())});
+  if (!e.rented && priced) table.add({"purchase", format(Dollars::base(e.capex.value))});
+  table.add({"power", fmt::format("{} at the meter, {} provisioned, {:.0f} MWh, {:.0f} t CO2e", format(e.power),
+                                  format(e.provisioned), e.energy.value() / 3.6e9, e.carbon_kg / 1000)});
+  std::string out = bold("Run") + "\n" + table.render() + "\n" + terms_text("wall time", e.time, false) + "\n";
+  if (priced) out += terms_text(e.rented ? "rent" : "cost", e.cost, true) + "\n";
+  return out;
+}
+
+}  // namespace meshwright::cli
