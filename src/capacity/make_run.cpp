@@ -48,8 +48,8 @@ RunCase make_run(const hardware::Catalog& catalog, const parallel::Job& job, con
                  const RunSchedule& schedule, const CheckpointChoice& checkpoint, const std::string& where) {
   const auto same_layout = [&](int seq_len, int global_batch) {
     if (seq_len == job.seq_len && global_batch == job.global_batch) return prediction;
-    const parallel::Job other = parallel::with(
-        job, [&](parallel::JobSpec& spec) { spec.seq_len = seq_len, spec.global_batch = global_batch; });
+    const parallel::Job other =
+        parallel::with(job, [&](parallel::JobSpec& spec) { spec.seq_len = seq_len, spec.global_batch = global_batch; });
     return predict_with(other, prediction.layout, where);
   };
   return make_run(catalog, job, same_layout, schedule, checkpoint, where);

@@ -58,9 +58,8 @@ struct Found {
 
 Found find_layout(Job job, const Workload& workload, int threads, bool any_count) {
   if (!workload.layout.empty()) {
-    job = parallel::with(job, [&](parallel::JobSpec& spec) {
-      spec.layout = Reader::text(workload.layout, workload.where + "/layout");
-    });
+    job = parallel::with(
+        job, [&](parallel::JobSpec& spec) { spec.layout = Reader::text(workload.layout, workload.where + "/layout"); });
     const parallel::Layout layout = *job.layout;
     if (const auto refused = parallel::violation(job, layout)) return {std::move(job), {}, refused->text(), ""};
     Prediction p = parallel::predict(job, layout);

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <utility>
 
 #include "meshwright/capacity/store.hpp"
 #include "meshwright/version.hpp"

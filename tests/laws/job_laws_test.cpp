@@ -85,10 +85,9 @@ TEST(JobLaws, TheAnswerDoesNotDependOnTheSpelling) {
     expect_same(by_name, read(job_text(c, '"' + c.node + '"', nodes + fmt::format(R"(, "gpus": {})", devices))), how);
     const double gigabits = builtin_catalog().node(c.node).nic_bandwidth.value() * 8e-9;
     expect_same(by_name,
-                read(job_text(c,
-                              fmt::format(R"({{"node": {{"name": "{}", "nic_bandwidth": "{} GB/s"}}}})", c.node,
-                                          gigabits / 8),
-                              nodes)),
+                read(job_text(
+                    c, fmt::format(R"({{"node": {{"name": "{}", "nic_bandwidth": "{} GB/s"}}}})", c.node, gigabits / 8),
+                    nodes)),
                 how + " in bytes a second");
     Case shape = c;
     shape.model = upper(c.model);

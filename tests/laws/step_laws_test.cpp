@@ -40,11 +40,9 @@ Job random_job(Draw& draw) {
   Transformer model = draw.of({false, true}) ? mixture(draw.of({16, 32, 48}), 64, 8)
                                              : llama(draw.of({24, 32, 80}), hidden, draw.of({3, 4}) * hidden, 32, 8);
   const int accelerators = draw.of({8, 32, 64, 256});
-  Job job = test_job(std::move(model), accelerators, draw.of({4096, 8192}), draw.of({256, 512}),
-                     draw.of<const char*>({"megatron-core", "torchtitan", "nanotron", "generic", "deepspeed"}));
-  job.cluster =
-      make_cluster(builtin_catalog(), draw.of<const char*>({"dgx-h100", "dgx-a100", "dgx-b200"}), 0, accelerators);
-  return job;
+  const Job job = test_job(std::move(model), accelerators, draw.of({4096, 8192}), draw.of({256, 512}),
+                           draw.of<const char*>({"megatron-core", "torchtitan", "nanotron", "generic", "deepspeed"}));
+  return on_cluster(job, draw.of<const char*>({"dgx-h100", "dgx-a100", "dgx-b200"}), accelerators);
 }
 
 Layout random_layout(Draw& draw, const Job& job) {
@@ -82,26 +80,32 @@ std::string told(const Case& c) {
          describe_layout(c.layout);
 }
 
+Job reshaped(const Job& job, const std::function<void(Transformer&)>& edit) {
+  return with(job, [&](JobSpec& spec) { edit(*spec.shape); });
+}
+
 struct Nudge {
   const char* name;
-  std::function<void(Case&)> apply;
+  std::function<Job(const Case&)> apply;
 };
 
 // A width, a length or a rate that changes by 0.1 % or less moves the step by less than 3 %.
 TEST(StepLaws, NoCliffs) {
   const Nudge nudges[] = {
       {"inner width",
-       [](Case& c) { c.job.model.ffn_hidden += 8 * c.layout.tp * (c.job.model.ffn_hidden / 8000 / c.layout.tp); }},
-      {"network rate", [](Case& c) { c.job.cluster.node.nic_bandwidth *= 1.001; }},
-      {"scale-up rate", [](Case& c) { c.job.cluster.node.scale_up_bandwidth *= 1.001; }},
-      {"memory rate", [](Case& c) { c.job.cluster.accelerator.memory_bandwidth *= 1.001; }},
-      {"vocabulary", [](Case& c) { c.job.model.vocab += 128; }},
+       [](const Case& c) {
+         return reshaped(
+             c.job, [&](Transformer& m) { m.ffn_hidden += 8 * c.layout.tp * (m.ffn_hidden / 8000 / c.layout.tp); });
+       }},
+      {"network rate", [](const Case& c) { return scaled(c.job, Resource::nic_bandwidth, 1.001); }},
+      {"scale-up rate", [](const Case& c) { return scaled(c.job, Resource::scale_up_bandwidth, 1.001); }},
+      {"memory rate", [](const Case& c) { return scaled(c.job, Resource::memory_bandwidth, 1.001); }},
+      {"vocabulary", [](const Case& c) { return reshaped(c.job, [](Transformer& m) { m.vocab += 128; }); }},
   };
   for (const Case& c : cases(11, 300)) {
     const double base = predict(c.job, c.layout).step_time.value();
     for (const Nudge& nudge : nudges) {
-      Case moved = c;
-      nudge.apply(moved);
+      const Case moved{nudge.apply(c), c.layout};
       if (refused_by(moved.job, moved.layout) != nullptr) continue;
       EXPECT_NEAR(predict(moved.job, moved.layout).step_time.value() / base, 1, 0.03) << nudge.name << " " << told(c);
     }
@@ -111,9 +115,7 @@ TEST(StepLaws, NoCliffs) {
 // In fp32 a boundary carries twice the bytes of bf16, and no exposed exchange of activations is shorter.
 TEST(StepLaws, BytesScaleWithTheFormat) {
   for (const Case& c : cases(12, 200)) {
-    Case wide = c;
-    wide.job.precision = precision("fp32", "test");
-    complete_recipe(wide.job);
+    const Case wide{with_precision(c.job, "fp32"), c.layout};
     EXPECT_DOUBLE_EQ(boundary_bytes(wide.job, c.layout).value(), 2 * boundary_bytes(c.job, c.layout).value())
         << told(c);
     const auto exchanges = [](const Case& x) {
@@ -149,7 +151,7 @@ TEST(StepLaws, MemoryIsWhatThePlacementSays) {
 // Ranks that differ hold the model once, but for padding, replicated norms and copies of a schedule.
 TEST(StepLaws, StagesHoldTheModelOnce) {
   for (Case c : cases(14, 200)) {
-    c.job.framework.rules.vocab_multiple = 1;
+    c.job = with_stack(c.job, [](Framework& f) { f.rules.vocab_multiple = 1; });
     if (refused_by(c.job, c.layout) != nullptr) continue;
     const Placement p = placement(c.job, c.layout);
     RankParameters sum;

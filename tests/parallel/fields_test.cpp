@@ -12,7 +12,6 @@ namespace {
 
 Prediction predicted(Job& job) {
   job = test_job(mixture(16, 64, 8), 64, 4096, 512);
-  job.cluster = make_cluster(builtin_catalog(), "dgx-h100", 0, 64);
   return predict(job, {.tp = 2, .cp = 2, .pp = 2, .dp = 8, .ep = 8, .recompute = Recompute::full});
 }
 

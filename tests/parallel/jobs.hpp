@@ -35,6 +35,10 @@ inline Transformer gpt(int layers, int hidden, int heads, int vocab = 51200) {
 inline Job with_capacity(const Job& job, double bytes) {
   return with_figures(job, [bytes](Figures& figures) { figures.accelerator.memory_capacity = Bytes::base(bytes); });
 }
+/// `job` on the first accelerators of another machine.
+inline Job on_cluster(const Job& job, const char* name, int accelerators) {
+  return with(job, [&](JobSpec& spec) { spec.cluster = {.of = name, .accelerators = accelerators}; });
+}
 /// `job` with something else of its stack.
 inline Job with_stack(const Job& job, const std::function<void(Framework&)>& edit) {
   return with_figures(job, [edit](Figures& figures) { edit(figures.framework); });

@@ -10,9 +10,7 @@ namespace meshwright::parallel {
 namespace {
 
 Job job_on(const char* node, int accelerators, Transformer model, int seq_len, int global_batch) {
-  Job job = test_job(std::move(model), accelerators, seq_len, global_batch);
-  job.cluster = make_cluster(builtin_catalog(), node, 0, accelerators);
-  return job;
+  return on_cluster(test_job(std::move(model), accelerators, seq_len, global_batch), node, accelerators);
 }
 
 double apart(const Layout& a, const Layout& b) {

@@ -17,12 +17,12 @@ const Alternative* of(const std::vector<Alternative>& all, std::string_view what
 
 // A stack that has data parallelism only runs a batch that the accelerators divide.
 TEST(Alternatives, NearestBatchesWhereNothingDivides) {
-  const Job job = test_job("llama-3.2-1b", "dgx-h100", 2, 4096, 30, "deepspeed");
+  const Job job = test_job("llama-3.2-1b", "dgx-h100", 2, 4096, 30, "llm-foundry");
   ASSERT_TRUE(search(job).best.empty());
   const std::vector<Alternative> found = nearest_that_run(job, {});
   ASSERT_NE(of(found, "global_batch", 16), nullptr);
   ASSERT_NE(of(found, "global_batch", 32), nullptr);
-  EXPECT_EQ(of(found, "global_batch", 32)->words.substr(0, 32), "global batch 32 instead of 30: 1");
+  EXPECT_TRUE(of(found, "global_batch", 32)->words.starts_with("global batch 32 instead of 30: "));
   for (const Alternative& a : found) {
     Job there =
         a.what == "global_batch" ? with_global_batch(job, a.to) : with_accelerators(with_more_nodes(job, 64), a.to);

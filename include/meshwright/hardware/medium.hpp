@@ -46,8 +46,8 @@ struct Medium {
   Seconds base{};                         ///< launch and set-up of a collective; a network's adds to the scale-up's
   std::array<Rate, protocol_count> ring;  ///< by Protocol
   double tree_efficiency = 1;             ///< a double binary tree's bandwidth over the ring's
-  Rate in_switch;  ///< NVLS, SHARP: step is that of one pass through the switch, efficiency that of B in
-                   ///< algbw = B / (1 + 1/p)
+  Rate in_switch;                 ///< NVLS, SHARP: step is that of one pass through the switch, efficiency that of B in
+                                  ///< algbw = B / (1 + 1/p)
   int in_switch_least_ranks = 4;  ///< below, the library doesn't use it
   /// Rate at which a kernel writes its own block from input to output, out of place: n/p in all-gather, reduce-scatter,
   /// all-reduce and all-to-all. Zero = not counted.
