@@ -4,7 +4,7 @@ Performance modelling and capacity planning for distributed training of large mo
 from __future__ import annotations
 import os
 import typing
-__all__: list[str] = ['Accelerator', 'Cluster', 'Error', 'Job', 'Layout', 'Level', 'Network', 'Node', 'ParameterCounts', 'Prediction', 'SearchResult', 'Term', 'Transformer', 'accelerators', 'cluster', 'collective', 'launcher_flags', 'model', 'models', 'nodes', 'parse_bandwidth', 'parse_bytes', 'parse_time', 'place_group', 'predict', 'search', 'violation']
+__all__: list[str] = ['Accelerator', 'Cluster', 'Error', 'Job', 'Layout', 'Level', 'Network', 'Node', 'Outcome', 'ParameterCounts', 'Plan', 'Prediction', 'SearchResult', 'Term', 'Transformer', 'accelerators', 'cluster', 'collective', 'launcher_flags', 'model', 'models', 'nodes', 'parse_bandwidth', 'parse_bytes', 'parse_time', 'place_group', 'plan', 'predict', 'search', 'violation']
 class Accelerator:
     """
     One accelerator of the hardware database.
@@ -84,7 +84,7 @@ class Job:
     """
     Everything that a prediction needs besides the layout.
     """
-    def __init__(self, *, model: Transformer, cluster: Cluster, seq_len: int, global_batch: int, precision: str = 'bf16', framework: str = 'megatron-core', accelerators: int = 0, moe_imbalance: float = 1.0) -> None:
+    def __init__(self, *, model: Transformer, cluster: Cluster, seq_len: int, global_batch: int, precision: str = '', framework: str = '', framework_version: str = '', accelerators: int = 0, moe_imbalance: float | None = None) -> None:
         ...
     @property
     def accelerators(self) -> int:
@@ -227,6 +227,33 @@ class Node:
     @property
     def title(self) -> str:
         ...
+class Outcome:
+    """
+    A layout that can run, as an objective sees it.
+    """
+    @property
+    def accelerators(self) -> int:
+        """
+        Of the job that is searched
+        """
+    @property
+    def layout(self) -> Layout:
+        ...
+    @property
+    def peak_memory(self) -> float:
+        """
+        Bytes of the worst stage
+        """
+    @property
+    def step_time(self) -> float:
+        """
+        Seconds
+        """
+    @property
+    def time(self) -> dict:
+        """
+        Disjoint terms [s]
+        """
 class ParameterCounts:
     """
     Parameter counts, in elements.
@@ -257,6 +284,30 @@ class ParameterCounts:
     @property
     def total(self) -> float:
         ...
+class Plan:
+    """
+    A search with what would help, what else could be asked, and why not another layout.
+    """
+    def to_dict(self) -> typing.Any:
+        ...
+    @property
+    def alternatives(self) -> ...:
+        """
+        Other batches and accelerator counts that run, or do as well
+        """
+    @property
+    def helps(self) -> ...:
+        """
+        What a tenth more of each resource would gain, the most helpful first
+        """
+    @property
+    def result(self) -> SearchResult:
+        ...
+    @property
+    def why_not(self) -> str | None:
+        """
+        What stands in the way of the layout that was asked about, or how much slower it is
+        """
 class Prediction:
     """
     Step time, memory and where the time goes, for one layout.
@@ -330,9 +381,11 @@ class Prediction:
         ...
 class SearchResult:
     """
-    The best layouts of a job, fastest first.
+    The best layouts of a job, best first.
     """
     def __len__(self) -> int:
+        ...
+    def __repr__(self) -> str:
         ...
     def to_dict(self) -> typing.Any:
         ...
@@ -341,23 +394,50 @@ class SearchResult:
         ...
     @property
     def considered(self) -> int:
-        ...
+        """
+        Layouts in the space
+        """
     @property
     def evaluated(self) -> int:
         """
         Layouts whose time was computed
         """
     @property
+    def interrupted(self) -> bool:
+        """
+        True: this is the best so far
+        """
+    @property
     def layouts(self) -> list[Layout]:
         ...
+    @property
+    def objective(self) -> str:
+        ...
+    @property
+    def pareto(self) -> list[Layout]:
+        """
+        Layouts that none beats in all of the `pareto` objectives
+        """
+    @property
+    def passed_over(self) -> int:
+        """
+        Layouts that a lower bound shows to be worse
+        """
     @property
     def refused(self) -> list[tuple[str, int]]:
         """
         (rule, layouts) pairs
         """
     @property
+    def stated(self) -> list[str]:
+        """
+        What was fixed and limited, in words
+        """
+    @property
     def step_times(self) -> list[float]:
-        ...
+        """
+        Seconds
+        """
 class Term:
     """
     One named term of a breakdown, in base units; its parts sum to it.
@@ -491,13 +571,25 @@ def place_group(cluster: Cluster, size: int, stride: int = 1) -> list[Level]:
     """
     Levels of a group of `size` ranks that are `stride` apart, innermost first.
     """
+def plan(job: Job, *, top: int = 5, variants: bool = False, threads: int = 0, max_micro_batch: int = 16, tp_in_domain: bool = False, fix: typing.Any = None, exclude: typing.Any = None, max_memory: typing.Any = None, objective: typing.Any = 'time', pareto: typing.Any = None, constraints: typing.Any = None, accelerators: typing.Any = None, progress: typing.Any = None, why_not: typing.Any = None) -> Plan:
+    """
+    A search as `search` does it, with what would help most, other batches and accelerator counts, and why not.
+    
+    why_not: axes that you expected, as {"tp": 8, "pp": 4}.
+    """
 def predict(job: Job, layout: Layout) -> Prediction:
     """
     The prediction of one layout; Error where the framework refuses it.
     """
-def search(job: Job, *, top: int = 5, threads: int = 0, max_micro_batch: int = 16) -> SearchResult:
+def search(job: Job, *, top: int = 5, variants: bool = False, threads: int = 0, max_micro_batch: int = 16, tp_in_domain: bool = False, fix: typing.Any = None, exclude: typing.Any = None, max_memory: typing.Any = None, objective: typing.Any = 'time', pareto: typing.Any = None, constraints: typing.Any = None, accelerators: typing.Any = None, progress: typing.Any = None) -> SearchResult:
     """
-    The best layouts over tp, cp, pp, vp, dp, ep, etp, micro-batch, recompute, ZeRO stage and schedule.
+    The best layouts over tp, cp, pp, vp, dp, ep, etp, micro-batch, recompute, ZeRO stage, schedule and overlaps.
+    
+    fix: axes that are given, as {"tp": 8} or "tp=8,recompute=none"; exclude: "cp" or "zero_stage=3".
+    objective: a name (time, memory, gpus, gpu-time) or a function of an Outcome, smaller is better; functions run in one
+    thread. pareto: two or more of them. constraints: {"name": function of an Outcome that says True}.
+    accelerators: counts to choose among. progress(done, total) may return False to stop; Ctrl-C does, too: the result is the
+    best so far and `interrupted`.
     """
 def violation(job: Job, layout: Layout) -> str | None:
     """
