@@ -182,10 +182,10 @@ void bind_results(py::module_& module) {
                    "A search with what would help, what else could be asked, and why not another layout.")
       .def_readonly("result", &Plan::result)
       .def_property_readonly(
-          "helps", [](const Plan& p) { return from_json(to_json(p))["helps"]; },
+          "helps", [](const Plan& p) { return py::list(from_json(to_json(p))["helps"]); },
           "What a tenth more of each resource would gain, the most helpful first")
       .def_property_readonly(
-          "alternatives", [](const Plan& p) { return from_json(to_json(p))["alternatives"]; },
+          "alternatives", [](const Plan& p) { return py::list(from_json(to_json(p))["alternatives"]); },
           "Other batches and accelerator counts that run, or do as well")
       .def_property_readonly(
           "why_not",

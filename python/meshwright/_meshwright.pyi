@@ -291,12 +291,12 @@ class Plan:
     def to_dict(self) -> typing.Any:
         ...
     @property
-    def alternatives(self) -> ...:
+    def alternatives(self) -> list:
         """
         Other batches and accelerator counts that run, or do as well
         """
     @property
-    def helps(self) -> ...:
+    def helps(self) -> list:
         """
         What a tenth more of each resource would gain, the most helpful first
         """
