@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <set>
 
+#include "meshwright/core/error.hpp"
 #include "meshwright/core/units.hpp"
 
 namespace meshwright::search {
@@ -77,8 +78,17 @@ std::vector<Alternative> nearest_on_each_side(const std::vector<int>& candidates
   return found;
 }
 
-std::vector<int> counts_near(const Job& job) {
-  std::vector<int> counts = accelerator_counts(with_more_nodes(job, most_growth));
+/// `job` on many times its nodes; as it is where the cluster has no more of them.
+Job grown(const Job& job) {
+  try {
+    return with_more_nodes(job, most_growth);
+  } catch (const Error&) {
+    return job;
+  }
+}
+
+std::vector<int> counts_near(const Job& job, const Job& larger) {
+  std::vector<int> counts = accelerator_counts(larger);
   std::erase(counts, job.accelerators);
   std::stable_sort(counts.begin(), counts.end(), [&](int a, int b) {
     return std::abs(static_cast<long long>(a) - job.accelerators) <
@@ -108,8 +118,8 @@ std::vector<Alternative> nearest_that_run(const Job& job, const SearchOptions& a
       return best ? std::optional(other_batch(job, batch, std::move(*best))) : std::nullopt;
     });
   }
-  const Job larger = with_more_nodes(job, most_growth);
-  for (Alternative& other : nearest_on_each_side(counts_near(job), job.accelerators, [&](int count) {
+  const Job larger = grown(job);
+  for (Alternative& other : nearest_on_each_side(counts_near(job, larger), job.accelerators, [&](int count) {
          std::optional<Prediction> best = best_of(with_accelerators(larger, count), options);
          return best ? std::optional(other_count(job, count, std::move(*best))) : std::nullopt;
        })) {

@@ -51,6 +51,13 @@ void explain_refusal(WhyNot& answer, const Job& job, SearchOptions options) {
   answer.words = fmt::format("{} does not fit, not even as {}: {}", wanted, describe_layout(p.layout), what);
 }
 
+/// Nothing else runs: there is no answer to compare with.
+void tell_alone(WhyNot& answer, const Ranked& found) {
+  answer.prediction = found.prediction;
+  answer.words = fmt::format("{} runs as {}: {} a step; nothing that was searched does", fmt::join(answer.wanted, ", "),
+                             describe_layout(found.prediction.layout), format(found.prediction.step_time));
+}
+
 void compare(WhyNot& answer, const Ranked& found, const Ranked& best) {
   const std::string wanted = fmt::format("{}", fmt::join(answer.wanted, ", "));
   answer.prediction = found.prediction;
@@ -79,6 +86,8 @@ WhyNot why_not(const Job& job, const Filter& wanted, const SearchOptions& asked,
   const SearchResult found = search(job, options);
   if (found.best.empty()) {
     explain_refusal(answer, job, options);
+  } else if (result.best.empty()) {
+    tell_alone(answer, found.best.front());
   } else {
     compare(answer, found.best.front(), result.best.front());
   }

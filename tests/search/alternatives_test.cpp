@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "meshwright/search/why_not.hpp"
 #include "search/jobs.hpp"
 
 namespace meshwright::search {
@@ -13,6 +14,23 @@ const Alternative* of(const std::vector<Alternative>& all, std::string_view what
   const auto found =
       std::find_if(all.begin(), all.end(), [&](const Alternative& a) { return a.what == what && a.to == to; });
   return found == all.end() ? nullptr : &*found;
+}
+
+// A reference cluster has the nodes that it has: nothing larger is tried, and nothing is thrown.
+TEST(Alternatives, AClusterThatCannotGrowIsNoError) {
+  const Job job = test_job("llama-3.1-405b", "selene", 0, 1 << 24, 1);
+  ASSERT_TRUE(search(job).best.empty());
+  EXPECT_NO_THROW(nearest_that_run(job, {}));
+}
+
+// Asked beside an answer without a layout, what runs is told alone.
+TEST(WhyNot, WithoutAnAnswerToCompareWith) {
+  const Job job = test_job("llama-3.2-1b", "dgx-h100", 1, 4096, 24);
+  Filter wanted;
+  fix(wanted, "micro_batch=3", "test");
+  const WhyNot answer = why_not(job, wanted, {}, SearchResult{}, "test");
+  ASSERT_TRUE(answer.prediction);
+  EXPECT_NE(answer.words.find("micro_batch = 3 runs as"), std::string::npos) << answer.words;
 }
 
 // A stack that has data parallelism only runs a batch that the accelerators divide.
