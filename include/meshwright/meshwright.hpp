@@ -1,6 +1,6 @@
 #pragma once
-// The names that a program meets first, from the folders that they live in: `meshwright::Job`, `meshwright::predict`, ...
-// Everything else stands in its folder's namespace.
+// The names that a program meets first, from the folders that they live in: `meshwright::Job`, `meshwright::predict`,
+// ... Everything else stands in its folder's namespace.
 #include "meshwright/collectives/estimate.hpp"
 #include "meshwright/hardware/catalog.hpp"
 #include "meshwright/parallel/prediction.hpp"
