@@ -9,10 +9,12 @@
 #include <string>
 #include <vector>
 
+#include "source_dir.hpp"
+
 namespace {
 namespace fs = std::filesystem;
 
-const fs::path root = MESHWRIGHT_SOURCE_DIR;
+const fs::path root = meshwright::source_dir();
 
 // Folders on one line don't include each other; `cost` and `topology` both see `hardware`.
 const std::map<std::string, int> layer = {{"core", 0},      {"hardware", 1},    {"workload", 1}, {"cost", 2},

@@ -9,6 +9,7 @@
 
 #include "meshwright/calibrate/collective_accuracy.hpp"
 #include "meshwright/calibrate/media_fit.hpp"
+#include "source_dir.hpp"
 
 namespace meshwright::calibrate {
 namespace {
@@ -22,9 +23,7 @@ std::vector<CollectiveTable> tables_of(const std::filesystem::path& path) {
   return tables;
 }
 
-std::filesystem::path published() {
-  return std::filesystem::path(MESHWRIGHT_SOURCE_DIR) / "data/measurements/collectives.jsonl.gz";
-}
+std::filesystem::path published() { return source_dir() / "data/measurements/collectives.jsonl.gz"; }
 
 Reader record(std::string_view changes) {
   static const std::string head =
@@ -84,7 +83,7 @@ TEST(CollectiveAccuracy, PageIsUpToDate) {
   std::vector<CollectiveCheck> checks;
   for (const CollectiveTable& table : tables_of(published())) checks.push_back(check(table));
   const std::string page = collective_accuracy(checks);
-  const auto path = std::filesystem::path(MESHWRIGHT_SOURCE_DIR) / "docs/accuracy-collectives.md";
+  const auto path = source_dir() / "docs/accuracy-collectives.md";
   if (std::getenv("MESHWRIGHT_UPDATE") != nullptr) write_file(path, page);
   EXPECT_EQ(read_file(path), page);
 }

@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "meshwright/calibrate/nccl_tests.hpp"
+#include "source_dir.hpp"
 
 namespace meshwright::calibrate {
 namespace {
@@ -190,7 +191,7 @@ TEST(Diagnose, SignsInText) {
 
 // Tables that were published as problems: over half of those with large rows must come out as unhealthy.
 TEST(Diagnose, PublishedProblemsAreSeen) {
-  const auto path = std::filesystem::path(MESHWRIGHT_SOURCE_DIR) / "data/measurements/collectives.jsonl.gz";
+  const auto path = source_dir() / "data/measurements/collectives.jsonl.gz";
   int seen = 0, all = 0;
   for (const Reader& record : Reader::lines(path)) {
     const CollectiveTable table = read_collective_table(record, builtin_catalog());

@@ -8,13 +8,16 @@
 #include <fstream>
 
 #include "meshwright/parallel/layout.hpp"
+#include "source_dir.hpp"
 
 namespace meshwright::calibrate {
 namespace {
 
 using ::testing::HasSubstr;
 
-std::string sample(const std::string& name) { return MESHWRIGHT_SOURCE_DIR "/tests/calibrate/logs/" + name + ".log"; }
+std::string sample(const std::string& name) {
+  return (source_dir() / "tests/calibrate/logs" / (name + ".log")).string();
+}
 
 /// A file of the test's own that goes when it does.
 struct Scratch {
@@ -55,7 +58,7 @@ TEST_P(SampleLogs, AreReadAsTheJobThatPrintedThem) {
   }
 }
 
-const std::string part = MESHWRIGHT_SOURCE_DIR "/tests/calibrate/logs/";
+const std::string part = (source_dir() / "tests/calibrate/logs/").string();
 
 INSTANTIATE_TEST_SUITE_P(
     Stacks, SampleLogs,

@@ -9,6 +9,7 @@
 
 #include "capacity/normal.hpp"
 #include "meshwright/core/error.hpp"
+#include "source_dir.hpp"
 
 namespace meshwright::tests {
 namespace {
@@ -96,7 +97,7 @@ TEST(Normal, QuantilesAreExact) {
 // The accelerators of the runs that the step time is calibrated on.
 TEST(Inputs, ReferenceRanksAreTheMedianOfThePublishedRuns) {
   std::vector<int> counts;
-  for (const Reader& run : Reader::lines(std::filesystem::path(MESHWRIGHT_SOURCE_DIR) / "data/runs/published.jsonl"))
+  for (const Reader& run : Reader::lines(source_dir() / "data/runs/published.jsonl"))
     counts.push_back(run.at("cluster").integer_or("count", 0));
   std::erase(counts, 0);
   std::ranges::nth_element(counts, counts.begin() + static_cast<std::ptrdiff_t>(counts.size() / 2));

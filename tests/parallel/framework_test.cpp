@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <set>
+#include "source_dir.hpp"
 
 namespace meshwright::parallel {
 namespace {
@@ -58,7 +59,7 @@ TEST(Framework, UnknownNamesGetTheNearest) {
 }
 
 TEST(Framework, FilesSayWhereTheirFiguresComeFrom) {
-  for (const auto& entry : std::filesystem::directory_iterator(MESHWRIGHT_SOURCE_DIR "/data/frameworks")) {
+  for (const auto& entry : std::filesystem::directory_iterator(source_dir() / "data/frameworks")) {
     const Reader file = Reader::file(entry.path());
     EXPECT_FALSE(file.at("description").string().empty());
     ASSERT_FALSE(file.at("sources").items().empty()) << entry.path();
