@@ -24,9 +24,12 @@ void bind_search(py::module_& module);
 
 /// json.loads(text).
 inline py::object from_json(const std::string& text) { return py::module_::import("json").attr("loads")(text); }
-/// json.dumps(object).
+/// The same of an object's text.
+inline py::dict dict_of(const std::string& text) { return from_json(text); }
+/// json.dumps(object), our own values by their to_dict().
 inline std::string to_json_text(const py::object& object) {
-  return py::module_::import("json").attr("dumps")(object).cast<std::string>();
+  const py::cpp_function plain([](const py::object& value) { return value.attr("to_dict")(); });
+  return py::module_::import("json").attr("dumps")(object, py::arg("default") = plain).cast<std::string>();
 }
 
 /// A float in base units or a string with a unit.
@@ -40,7 +43,7 @@ Q quantity(const py::object& value, const std::string& where) {
 template <class Class, class Object, class Q>
 void def_quantity(Class& cls, const char* name, Q Object::*member, const char* doc) {
   cls.def_property_readonly(
-      name, [member](const Object& o) { return (o.*member).value(); }, doc);
+      name, [member](const typename Class::type& o) { return (o.*member).value(); }, doc);
 }
 
 }  // namespace meshwright::python

@@ -1,15 +1,32 @@
-#include "bindings.hpp"
 #include "meshwright/core/breakdown.hpp"
+
 #include "meshwright/core/error.hpp"
+#include "values.hpp"
 
 namespace meshwright::python {
+namespace {
+
+Term read_term(const Reader& reader) {
+  Term term{.name = reader.string_or("name", ""),
+            .value = reader.number_or("value", 0),
+            .unit = reader.string_or("unit", ""),
+            .formula = reader.string_or("formula", ""),
+            .source = reader.string_or("source", ""),
+            .parts = {}};
+  if (const auto parts = reader.find("parts")) {
+    for (const Reader& part : parts->items()) term.parts.push_back(read_term(part));
+  }
+  return term;
+}
+
+}  // namespace
 
 void bind_core(py::module_& module) {
   py::register_exception<Error>(module, "Error", PyExc_ValueError).doc() =
       "Bad input: one line that names the place, what was found and what was expected.";
 
-  py::class_<Term>(module, "Term", "One named term of a breakdown, in base units; its parts sum to it.")
-      .def_readonly("name", &Term::name)
+  py::class_<Term> term(module, "Term", "One named term of a breakdown, in base units; its parts sum to it.");
+  term.def_readonly("name", &Term::name)
       .def_readonly("value", &Term::value, "Base units")
       .def_readonly("unit", &Term::unit)
       .def_readonly("formula", &Term::formula)
@@ -23,9 +40,12 @@ void bind_core(py::module_& module) {
       .def(
           "find", [](const Term& t, const std::string& name) { return find(t, name); }, py::arg("name"),
           py::return_value_policy::reference_internal, "The first term of that name, or None")
-      .def("to_dict", [](const Term& t) { return from_json(to_json(t)); })
+      .def("to_dict", [](const Term& t) { return dict_of(to_json(t)); })
       .def("__repr__",
            [](const Term& t) { return "<Term " + t.name + " " + std::to_string(t.value) + " " + t.unit + ">"; });
+  def_value(
+      term, [](const Term& t) { return py::make_tuple(to_json(t)); },
+      [](const py::tuple& plain) { return read_term(Reader::text(plain[0].cast<std::string>(), "Term")); });
 
   module.def(
       "parse_bandwidth",

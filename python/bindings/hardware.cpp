@@ -1,49 +1,149 @@
 #include <optional>
 
-#include "bindings.hpp"
-#include "meshwright/hardware/catalog.hpp"
+#include "values.hpp"
 
 namespace meshwright::python {
 namespace {
 
+py::tuple state_of(const Cluster& cluster) {
+  return py::make_tuple(to_json(cluster.spec), folders_of(*cluster.catalog));
+}
+Cluster cluster_of(const std::string& spec, const Catalog& catalog) {
+  return complete(read_cluster_spec(Reader::text(spec, "Cluster")), catalog);
+}
+Cluster cluster_from(const py::tuple& plain) {
+  return cluster_of(plain[0].cast<std::string>(), catalog_with(plain[1].cast<py::tuple>()));
+}
+
+/// A part of a catalogue or of a cluster, and which: parts have no file format of their own.
+template <class T>
+struct Part : T {
+  std::shared_ptr<const CatalogData> catalog;
+  std::optional<ClusterSpec> cluster;  ///< that it belongs to
+};
+template <class T>
+Part<T> part_of(const Cluster& cluster, const T& part) {
+  return {part, cluster.catalog, cluster.spec};
+}
+template <class T>
+std::vector<Part<T>> parts_of(const Catalog& catalog, const std::vector<T>& entries) {
+  std::vector<Part<T>> parts;
+  for (const T& entry : entries) parts.push_back({entry, catalog.data(), std::nullopt});
+  return parts;
+}
+/// == of parts: of one name in one catalogue, or in clusters of which the same was said.
+template <class T>
+void def_part(py::class_<Part<T>>& cls, const T& (*entry)(const Catalog&, const std::string&),
+              const T& (*member)(const Cluster&)) {
+  def_value(
+      cls,
+      [](const Part<T>& part) {
+        const std::string spec = part.cluster ? to_json(*part.cluster) : std::string();
+        return py::make_tuple(part.name, spec, folders_of(*part.catalog));
+      },
+      [entry, member](const py::tuple& plain) -> Part<T> {
+        const Catalog catalog = catalog_with(plain[2].cast<py::tuple>());
+        const std::string spec = plain[1].cast<std::string>();
+        if (spec.empty()) return {entry(catalog, plain[0].cast<std::string>()), catalog.data(), std::nullopt};
+        const Cluster cluster = cluster_of(spec, catalog);
+        return part_of(cluster, member(cluster));
+      });
+}
+
 void bind_accelerator(py::module_& module) {
-  py::class_<Accelerator> cls(module, "Accelerator", "One accelerator of the hardware database.");
-  cls.def_readonly("name", &Accelerator::name)
-      .def_readonly("vendor", &Accelerator::vendor)
-      .def_readonly("architecture", &Accelerator::architecture)
-      .def_readonly("sm_count", &Accelerator::sm_count)
+  py::class_<Part<Accelerator>> cls(module, "Accelerator", "One accelerator of the hardware database.");
+  cls.def_readonly("name", &Part<Accelerator>::name)
+      .def_readonly("vendor", &Part<Accelerator>::vendor)
+      .def_readonly("architecture", &Part<Accelerator>::architecture)
+      .def_readonly("sm_count", &Part<Accelerator>::sm_count)
       .def(
           "peak",
-          [](const Accelerator& a, const std::string& dtype) { return a.peak(parse_dtype(dtype, "dtype")).value(); },
+          [](const Part<Accelerator>& a, const std::string& dtype) {
+            return a.peak(parse_dtype(dtype, "dtype")).value();
+          },
           py::arg("dtype"), "Dense matrix peak [FLOP/s] of 'bf16', 'fp8', ...; 0 where it has none.")
-      .def("__repr__", [](const Accelerator& a) { return "<Accelerator " + a.name + ">"; });
+      .def("__repr__", [](const Part<Accelerator>& a) { return "<Accelerator " + a.name + ">"; });
   def_quantity(cls, "memory_capacity", &Accelerator::memory_capacity, "Bytes");
   def_quantity(cls, "memory_bandwidth", &Accelerator::memory_bandwidth, "Data sheet, bytes per second");
   def_quantity(cls, "scale_up_bandwidth", &Accelerator::scale_up_bandwidth,
                "All links, bytes per second per direction");
   def_quantity(cls, "tdp", &Accelerator::tdp, "Watts");
+  def_part<Accelerator>(
+      cls, [](const Catalog& c, const std::string& name) -> const Accelerator& { return c.accelerator(name); },
+      [](const Cluster& c) -> const Accelerator& { return c.accelerator; });
 }
 
 void bind_node(py::module_& module) {
-  py::class_<Node> cls(module, "Node", "A server, tray or host.");
-  cls.def_readonly("name", &Node::name)
-      .def_readonly("title", &Node::title)
-      .def_readonly("accelerator", &Node::accelerator)
-      .def_readonly("accelerators", &Node::accelerators)
-      .def_readonly("scale_up_domain", &Node::scale_up_domain)
-      .def_readonly("nics", &Node::nics)
-      .def_readonly("fabric", &Node::fabric)
-      .def("__repr__", [](const Node& n) { return "<Node " + n.name + ">"; });
+  py::class_<Part<Node>> cls(module, "Node", "A server, tray or host.");
+  cls.def_readonly("name", &Part<Node>::name)
+      .def_readonly("title", &Part<Node>::title)
+      .def_readonly("accelerator", &Part<Node>::accelerator)
+      .def_readonly("accelerators", &Part<Node>::accelerators)
+      .def_readonly("scale_up_domain", &Part<Node>::scale_up_domain)
+      .def_readonly("nics", &Part<Node>::nics)
+      .def_readonly("fabric", &Part<Node>::fabric)
+      .def("__repr__", [](const Part<Node>& n) { return "<Node " + n.name + ">"; });
   def_quantity(cls, "scale_up_bandwidth", &Node::scale_up_bandwidth, "Per accelerator, bytes per second per direction");
   def_quantity(cls, "nic_bandwidth", &Node::nic_bandwidth, "One NIC, bytes per second per direction");
+  def_part<Node>(
+      cls, [](const Catalog& c, const std::string& name) -> const Node& { return c.node(name); },
+      [](const Cluster& c) -> const Node& { return c.node; });
 }
 
 void bind_network(py::module_& module) {
-  py::class_<Network>(module, "Network", "The scale-out network as designed.")
-      .def_readwrite("topology", &Network::topology)
-      .def_readwrite("tiers", &Network::tiers, "0 = the fewest that fit")
-      .def_readwrite("oversubscription", &Network::oversubscription, "Downlink:uplink by tier, leaf first")
-      .def_readwrite("routing", &Network::routing);
+  using Designed = Part<Network>;
+  py::class_<Designed> cls(module, "Network",
+                           "The scale-out network as designed; Cluster.replace(network=...) changes it.");
+  cls.def_readonly("topology", &Designed::topology)
+      .def_readonly("tiers", &Designed::tiers, "0 = the fewest that fit")
+      .def_readonly("planes", &Designed::planes)
+      .def_readonly("oversubscription", &Designed::oversubscription, "Downlink:uplink by tier, leaf first")
+      .def_readonly("routing", &Designed::routing)
+      .def("__repr__", [](const Designed& n) { return "<Network " + n.topology + ", " + n.routing + " routing>"; });
+  def_value(
+      cls, [](const Designed& n) { return py::make_tuple(to_json(*n.cluster), folders_of(*n.catalog)); },
+      [](const py::tuple& plain) {
+        const Cluster cluster = cluster_from(plain);
+        return part_of(cluster, cluster.network);
+      });
+}
+
+void bind_cluster(py::module_& module) {
+  py::class_<Cluster> cls(
+      module, "Cluster", "A cluster: a value that carries everything a prediction needs. See cluster() and replace().");
+  cls.def(py::init([](const py::kwargs& fields) { return cluster_of(to_json_text(fields), load_catalog()); }),
+          "Cluster(of='dgx-h100', nodes=64, network={'oversubscription': [2]}): the members of a cluster file "
+          ".")
+      .def_readonly("name", &Cluster::name)
+      .def_property_readonly("node", [](const Cluster& c) { return part_of(c, c.node); })
+      .def_property_readonly("accelerator", [](const Cluster& c) { return part_of(c, c.accelerator); })
+      .def_readonly("nodes", &Cluster::nodes)
+      .def_readonly("assumptions", &Cluster::assumptions)
+      .def_property_readonly("network", [](const Cluster& c) { return part_of(c, c.network); })
+      .def_property_readonly("accelerators", &Cluster::accelerators)
+      .def(
+          "with_nic",
+          [](const Cluster& c, const py::object& bandwidth) {
+            const auto rate = quantity<BytesPerSecond>(bandwidth, "bandwidth");
+            if (!(rate.value() > 0)) throw Error("bandwidth", "expected a rate above zero");
+            return with(c, [&](ClusterSpec& spec) { spec.node.nic_bandwidth = rate; });
+          },
+          py::arg("bandwidth"), "The same cluster with NICs of another speed (bytes per second, or '800 Gb/s').")
+      .def(
+          "replace",
+          [](const Cluster& c, const py::kwargs& fields) {
+            return cluster_of(changed(to_json(c.spec), fields), Catalog(c.catalog));
+          },
+          "The same cluster with something else said of it: cluster.replace(nodes=128, network={'planes': 2}). None = "
+          "the default.")
+      .def(
+          "to_dict", [](const Cluster& c) { return dict_of(to_json(c.spec)); },
+          "What was said of it: the members of a cluster file.")
+      .def("__repr__", [](const Cluster& c) {
+        return "<Cluster " + c.name + ": " + std::to_string(c.accelerators()) + " x " + c.accelerator.name + ">";
+      });
+  def_value(
+      cls, [](const Cluster& c) { return state_of(c); }, &cluster_from);
 }
 
 }  // namespace
@@ -52,26 +152,7 @@ void bind_hardware(py::module_& module) {
   bind_accelerator(module);
   bind_node(module);
   bind_network(module);
-
-  py::class_<Cluster>(module, "Cluster", "A cluster: a value that carries everything a prediction needs.")
-      .def_readonly("name", &Cluster::name)
-      .def_readonly("node", &Cluster::node)
-      .def_readonly("accelerator", &Cluster::accelerator)
-      .def_readonly("nodes", &Cluster::nodes)
-      .def_readonly("assumptions", &Cluster::assumptions)
-      .def_readwrite("network", &Cluster::network)
-      .def_property_readonly("accelerators", &Cluster::accelerators)
-      .def(
-          "with_nic",
-          [](const Cluster& c, const py::object& bandwidth) {
-            const auto rate = quantity<BytesPerSecond>(bandwidth, "bandwidth");
-            return with(c, [&](ClusterSpec& spec) { spec.node.nic_bandwidth = rate; });
-          },
-          py::arg("bandwidth"), "The same cluster with NICs of another speed (bytes per second, or '800 Gb/s').")
-      .def("__repr__", [](const Cluster& c) {
-        return "<Cluster " + c.name + ": " + std::to_string(c.accelerators()) + " x " + c.accelerator.name + ">";
-      });
-
+  bind_cluster(module);
   module.def(
       "cluster",
       [](const std::string& name, int nodes, int accelerators, const std::optional<std::filesystem::path>& hardware) {
@@ -82,9 +163,11 @@ void bind_hardware(py::module_& module) {
       "A reference cluster, a node name with a number of nodes, or a cluster file; `hardware` is a folder of "
       "overlays.");
   module.def(
-      "accelerators", [] { return builtin_catalog().accelerators; }, "Every accelerator of the hardware database.");
+      "accelerators", [] { return parts_of(builtin_catalog(), builtin_catalog().accelerators); },
+      "Every accelerator of the hardware database.");
   module.def(
-      "nodes", [] { return builtin_catalog().nodes; }, "Every node of the hardware database.");
+      "nodes", [] { return parts_of(builtin_catalog(), builtin_catalog().nodes); },
+      "Every node of the hardware database.");
 }
 
 }  // namespace meshwright::python

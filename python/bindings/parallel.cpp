@@ -1,61 +1,124 @@
-#include "bindings.hpp"
 #include "meshwright/parallel/constraints.hpp"
 #include "meshwright/parallel/json.hpp"
 #include "meshwright/parallel/launcher.hpp"
 #include "meshwright/parallel/prediction.hpp"
+#include "parallel_values.hpp"
 
 namespace meshwright::python {
 namespace {
 
-// Keyword arguments are the fields of Layout by their names; read_layout refuses anything else.
 Layout layout_from(const py::kwargs& fields) { return read_layout(Reader::text(to_json_text(fields), "Layout")); }
-
-void bind_layout(py::module_& module) {
-  py::class_<Layout>(module, "Layout", "Degrees of every parallel axis and the choices that go with them.")
-      .def(py::init(&layout_from), "Layout(tp=8, pp=16, dp=128, micro_batch=1, recompute='none', ...)")
-      .def_readwrite("tp", &Layout::tp)
-      .def_readwrite("cp", &Layout::cp)
-      .def_readwrite("pp", &Layout::pp)
-      .def_readwrite("vp", &Layout::vp)
-      .def_readwrite("dp", &Layout::dp)
-      .def_readwrite("ep", &Layout::ep)
-      .def_readwrite("etp", &Layout::etp)
-      .def_readwrite("micro_batch", &Layout::micro_batch)
-      .def_readwrite("zero_stage", &Layout::zero_stage)
-      .def_readwrite("sequence_parallel", &Layout::sequence_parallel)
-      .def_property_readonly("recompute", [](const Layout& l) { return std::string(name(l.recompute)); })
-      .def_property_readonly("schedule", [](const Layout& l) { return std::string(name(l.schedule)); })
-      .def_property_readonly("accelerators", &Layout::accelerators)
-      .def("to_dict", [](const Layout& l) { return from_json(to_json(l)); })
-      .def(
-          "__eq__", [](const Layout& a, const Layout& b) { return a == b; }, py::arg("other"))
-      .def("__repr__", [](const Layout& l) { return "<Layout " + describe_layout(l) + ">"; });
+Layout layout_with(const Layout& layout, const py::kwargs& fields) {
+  return read_layout(Reader::text(changed(to_json(layout), fields), "Layout"));
 }
 
+py::object value_of(const LayoutField& field, const Layout& layout) {
+  const int value = field.get(layout);
+  if (value < field.least) return py::none();
+  if (field.is_switch) return py::bool_(value != 0);
+  if (field.names.empty()) return py::int_(value);
+  return py::str(
+      std::string(field.row_name != nullptr ? field.row_name(layout) : field.names[static_cast<std::size_t>(value)]));
+}
+const char* type_of(const LayoutField& field) {
+  const bool optional = field.get(Layout{}) < field.least;
+  if (field.is_switch) return "bool";
+  if (field.names.empty()) return optional ? "typing.Optional[int]" : "int";
+  return optional ? "typing.Optional[str]" : "str";
+}
+
+/// The signature that the arguments have, which pybind11 can't know: read_layout takes them by name.
+std::string layout_signature() {
+  std::string text = "__init__(self, *";
+  for (const LayoutField& field : layout_fields())
+    text += ", " + std::string(field.key) + ": " + type_of(field) + " = " +
+            py::repr(value_of(field, Layout{})).cast<std::string>();
+  return text +
+         ", stages: typing.Optional[list[int]] = None, order: typing.Optional[str] = None) -> None\n\nEvery field has "
+         "the default that a layout in a job file has.";
+}
+
+void bind_layout(py::module_& module) {
+  py::class_<Layout> cls(module, "Layout", "Degrees of every parallel axis and the choices that go with them.");
+  {
+    py::options plain;
+    plain.disable_function_signatures();
+    cls.def(py::init(&layout_from), layout_signature().c_str());
+  }
+  for (const LayoutField& field : layout_fields()) {
+    const std::string key(field.key), doc(field.doc);
+    const auto get = [field](const Layout& l) { return value_of(field, l); };
+    const auto set = [key](Layout& l, const py::object& value) {
+      py::kwargs change;
+      change[py::str(key)] = value;
+      l = layout_with(l, change);
+    };
+    py::options plain;
+    plain.disable_function_signatures();
+    const std::string type = type_of(field);
+    cls.def_property(key.c_str(), py::cpp_function(get, ("(self) -> " + type + "\n\n" + doc).c_str()),
+                     py::cpp_function(set, ("(self, value: " + type + ") -> None").c_str()), doc.c_str());
+  }
+  cls.def_readonly("stages", &Layout::stages,
+                   "Layers of each stage, or of each chunk in model order; [] = by stage_split")
+      .def_property_readonly(
+          "order", [](const Layout& l) { return l.order ? std::optional(describe_order(*l.order)) : std::nullopt; },
+          "'tp-cp-ep-dp-pp': ranks are numbered so, neighbours first; None = the stack's default")
+      .def_property_readonly("accelerators", &Layout::accelerators, "tp * cp * pp * dp")
+      .def("replace", &layout_with, "The same layout with other fields: layout.replace(tp=4). None = the default.")
+      .def(
+          "to_dict", [](const Layout& l) { return dict_of(to_json(l)); }, "The members of a job file's layout.")
+      .def("__repr__", [](const Layout& l) { return "<Layout " + describe_layout(l) + ">"; });
+  def_value(
+      cls, [](const Layout& l) { return py::make_tuple(to_json(l)); },
+      [](const py::tuple& plain) { return read_layout(Reader::text(plain[0].cast<std::string>(), "Layout")); });
+}
+
+Job job_of(const std::string& spec, const Catalog& catalog) { return read_job(Reader::text(spec, "Job"), catalog); }
+
 void bind_job(py::module_& module) {
-  py::class_<Job>(module, "Job", "Everything that a prediction needs besides the layout.")
-      .def(py::init([](const Transformer& model, const Cluster& cluster, int seq_len, int global_batch,
-                       const std::string& precision, const std::string& framework, const std::string& framework_version,
-                       int accelerators, std::optional<double> moe_imbalance) {
-             JobSpec spec{.shape = model,
-                          .cluster = narrowed(cluster.spec, 0, accelerators, "accelerators"),
-                          .seq_len = seq_len,
-                          .global_batch = global_batch,
-                          .precision = precision,
-                          .framework = framework,
-                          .framework_version = framework_version,
-                          .moe_imbalance = moe_imbalance};
-             return make_job(spec, Catalog(cluster.catalog));
-           }),
-           py::kw_only(), py::arg("model"), py::arg("cluster"), py::arg("seq_len"), py::arg("global_batch"),
-           py::arg("precision") = "", py::arg("framework") = "", py::arg("framework_version") = "",
-           py::arg("accelerators") = 0, py::arg("moe_imbalance") = py::none())
+  py::class_<Job> cls(module, "Job", "Everything that a prediction needs besides the layout.");
+  cls.def(py::init([](const Transformer& model, const Cluster& cluster, int seq_len, int global_batch,
+                      const std::string& precision, const std::string& framework, const std::string& framework_version,
+                      int accelerators, std::optional<double> moe_imbalance, const py::object& recipe) {
+            JobSpec spec{.shape = model,
+                         .cluster = narrowed(cluster.spec, 0, accelerators, "accelerators"),
+                         .seq_len = seq_len,
+                         .global_batch = global_batch,
+                         .precision = precision,
+                         .framework = framework,
+                         .framework_version = framework_version,
+                         .moe_imbalance = moe_imbalance};
+            if (!recipe.is_none()) spec.recipe = Reader::text(to_json_text(recipe), "recipe");
+            return make_job(spec, Catalog(cluster.catalog));
+          }),
+          py::kw_only(), py::arg("model"), py::arg("cluster"), py::arg("seq_len"), py::arg("global_batch"),
+          py::arg("precision") = "", py::arg("framework") = "", py::arg("framework_version") = "",
+          py::arg("accelerators") = 0, py::arg("moe_imbalance") = py::none(), py::arg("recipe") = py::none())
       .def_property_readonly("model", [](const Job& j) { return j.model; })
       .def_property_readonly("cluster", [](const Job& j) { return j.cluster; })
       .def_property_readonly("accelerators", [](const Job& j) { return j.accelerators; })
       .def_property_readonly("seq_len", [](const Job& j) { return j.seq_len; })
       .def_property_readonly("global_batch", [](const Job& j) { return j.global_batch; })
-      .def_property_readonly("assumptions", [](const Job& j) { return j.assumptions; });
+      .def_property_readonly("precision", [](const Job& j) { return std::string(j.precision.name); })
+      .def_property_readonly("framework", [](const Job& j) { return j.framework.name; })
+      .def_property_readonly(
+          "assumptions", [](const Job& j) { return j.assumptions; }, "Every default that entered, in words")
+      .def(
+          "replace",
+          [](const Job& j, const py::kwargs& fields) {
+            return job_of(changed(to_json(j.spec), fields), Catalog(j.cluster.catalog));
+          },
+          "The same job with something else said of it: job.replace(global_batch=512, precision='fp8'). None = the "
+          "default.")
+      .def(
+          "to_dict", [](const Job& j) { return dict_of(to_json(j.spec)); },
+          "What was said of it: the members of a job file.")
+      .def("__repr__", [](const Job& j) {
+        return "<Job " + j.model.name + " on " + std::to_string(j.accelerators) + " x " + j.cluster.accelerator.name +
+               ", batch " + std::to_string(j.global_batch) + " x " + std::to_string(j.seq_len) + ">";
+      });
+  def_value(cls, &state_of, &job_from);
 }
 
 template <class Described>
@@ -66,12 +129,9 @@ py::dict described(const Described& value) {
 }
 
 void bind_prediction(py::module_& module) {
-  // The breakdown needs the job, so a prediction carries it along.
-  struct Explained : Prediction {
-    Job job;
-  };
   py::class_<Explained> cls(module, "Prediction", "Step time, memory and where the time goes, for one layout.");
   cls.def_readonly("layout", &Explained::layout)
+      .def_readonly("job", &Explained::job)
       .def_readonly("tokens_per_s_per_gpu", &Explained::tokens_per_s_per_gpu)
       .def_readonly("mfu", &Explained::mfu, "Model FLOPs over the dense peak of the GEMM format")
       .def_readonly("hfu", &Explained::hfu)
@@ -87,13 +147,16 @@ void bind_prediction(py::module_& module) {
           "memory", [](const Explained& p) { return described(p.memory); }, "Parts [B]")
       .def_property_readonly(
           "breakdown", [](const Explained& p) { return explain(p.job, p); }, "The whole tree, as a Term")
-      .def("to_dict", [](const Explained& p) { return from_json(to_json(static_cast<const Prediction&>(p))); })
+      .def("to_dict", [](const Explained& p) { return dict_of(to_json(static_cast<const Prediction&>(p))); })
       .def("__repr__", [](const Explained& p) {
         return "<Prediction " + describe_layout(p.layout) + ": " + format(p.step_time) + ">";
       });
-  def_quantity(cls, "step_time", static_cast<Seconds Explained::*>(&Prediction::step_time), "Seconds");
-  def_quantity(cls, "p10", static_cast<Seconds Explained::*>(&Prediction::p10), "Seconds; 10 % of runs are faster");
-  def_quantity(cls, "p90", static_cast<Seconds Explained::*>(&Prediction::p90), "Seconds; 10 % of runs are slower");
+  def_quantity(cls, "step_time", &Prediction::step_time, "Seconds");
+  def_quantity(cls, "p10", &Prediction::p10, "Seconds; 10 % of runs are faster");
+  def_quantity(cls, "p90", &Prediction::p90, "Seconds; 10 % of runs are slower");
+  def_value(
+      cls, [](const Explained& p) { return py::make_tuple(py::cast(p.job), py::cast(p.layout)); },
+      [](const py::tuple& plain) { return explained(plain[0].cast<Job>(), plain[1].cast<Layout>()); });
 
   module.def(
       "predict",
@@ -101,7 +164,7 @@ void bind_prediction(py::module_& module) {
         if (const Rule rule = refused_by(job, layout)) {
           throw Error("layout", "cannot run: " + violation_of(job, layout, rule).text());
         }
-        return Explained{predict(job, layout), job};
+        return explained(job, layout);
       },
       py::arg("job"), py::arg("layout"), "The prediction of one layout; Error where the framework refuses it.");
   module.def(
@@ -116,6 +179,12 @@ void bind_prediction(py::module_& module) {
 }
 
 }  // namespace
+
+py::tuple state_of(const Job& job) { return py::make_tuple(to_json(job.spec), folders_of(*job.cluster.catalog)); }
+Job job_from(const py::tuple& plain) {
+  return job_of(plain[0].cast<std::string>(), catalog_with(plain[1].cast<py::tuple>()));
+}
+Explained explained(const Job& job, const Layout& layout) { return Explained{predict(job, layout), job}; }
 
 void bind_parallel(py::module_& module) {
   bind_layout(module);

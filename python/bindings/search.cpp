@@ -4,9 +4,9 @@
 #include <memory>
 #include <optional>
 
-#include "bindings.hpp"
 #include "meshwright/search/json.hpp"
 #include "meshwright/search/plan.hpp"
+#include "parallel_values.hpp"
 
 namespace meshwright::python {
 namespace {
@@ -34,7 +34,10 @@ void bind_outcome(py::module_& module) {
             describe(o.time, [&](const char* field, Seconds part) { terms[field] = part.value(); });
             return terms;
           },
-          "Disjoint terms [s]");
+          "Disjoint terms [s]")
+      .def("__repr__", [](const SeenOutcome& o) {
+        return "<Outcome " + describe_layout(o.layout) + ": " + format(Seconds::base(o.step_time)) + ">";
+      });
 }
 
 /// A Python object that threads without the GIL may hold and drop.
@@ -142,6 +145,17 @@ SearchOptions options_from(const Arguments& a) {
   return options;
 }
 
+/// A search with its job, so that what it found can be predicted anew.
+struct Found : SearchResult {
+  Job job;
+};
+/// A plan as the command line prints it, and its search.
+struct Planned {
+  Found result;
+  std::string text;
+  std::string why_not;  ///< in words; "" = not asked
+};
+
 std::vector<Layout> layouts_of(const std::vector<Ranked>& all) {
   std::vector<Layout> layouts;
   for (const Ranked& ranked : all) layouts.push_back(ranked.prediction.layout);
@@ -154,51 +168,128 @@ std::vector<double> times_of(const std::vector<Ranked>& all) {
   return times;
 }
 
-void bind_results(py::module_& module) {
-  py::class_<SearchResult>(module, "SearchResult", "The best layouts of a job, best first.")
-      .def_property_readonly("layouts", [](const SearchResult& r) { return layouts_of(r.best); })
+std::vector<Explained> predictions_of(const Found& found) {
+  std::vector<Explained> all;
+  for (const Ranked& ranked : found.best) all.push_back({ranked.prediction, found.job});
+  return all;
+}
+
+/// What to_json() wrote, predicted anew: equal bit for bit.
+std::vector<Ranked> read_ranked(const Reader& entries, const Job& job, const std::vector<std::string>& objectives) {
+  std::vector<Ranked> all;
+  for (const Reader& entry : entries.items()) {
+    Ranked ranked{.prediction = predict(job, read_layout(entry.at("layout"))),
+                  .value = entry.at("value").number(),
+                  .values = {},
+                  .against_best = {},
+                  .why = entry.string_or("why", "")};
+    for (const std::string& name : objectives) ranked.values.push_back(entry.at("values").at(name).number());
+    if (objectives.empty() && !all.empty())
+      ranked.against_best = differences(all.front().prediction.time, ranked.prediction.time);
+    all.push_back(std::move(ranked));
+  }
+  return all;
+}
+
+std::vector<std::string> texts_of(const Reader& list) {
+  std::vector<std::string> texts;
+  for (const Reader& item : list.items()) texts.push_back(item.string());
+  return texts;
+}
+
+Found read_found(const py::tuple& plain) {
+  Found found{{}, job_from(plain[0].cast<py::tuple>())};
+  const Reader r = Reader::text(plain[1].cast<std::string>(), "SearchResult");
+  found.pareto_objectives = plain[2].cast<std::vector<std::string>>();
+  found.best = read_ranked(r.at("layouts"), found.job, {});
+  if (const auto front = r.find("pareto")) found.pareto = read_ranked(*front, found.job, found.pareto_objectives);
+  found.considered = static_cast<std::uint64_t>(r.at("considered").integer64());
+  found.evaluated = static_cast<std::uint64_t>(r.at("evaluated").integer64());
+  found.passed_over = static_cast<std::uint64_t>(r.at("passed_over").integer64());
+  found.refused = plain[3].cast<std::vector<std::pair<std::string, std::uint64_t>>>();
+  found.search_time = Seconds::base(r.at("search_time_s").number());
+  found.interrupted = r.at("interrupted").boolean();
+  found.objective = r.at("objective").string();
+  found.stated = texts_of(r.at("stated"));
+  found.assumptions = texts_of(r.at("assumptions"));
+  return found;
+}
+py::tuple state_of(const Found& found) {
+  return py::make_tuple(python::state_of(found.job), to_json(static_cast<const SearchResult&>(found)),
+                        py::tuple(py::cast(found.pareto_objectives)), py::tuple(py::cast(found.refused)));
+}
+
+void bind_found(py::module_& module) {
+  py::class_<Found> cls(module, "SearchResult", "The best layouts of a job, best first: iterates over predictions.");
+  cls.def_property_readonly("layouts", [](const Found& r) { return layouts_of(r.best); })
+      .def_property_readonly("predictions", &predictions_of)
       .def_property_readonly(
-          "step_times", [](const SearchResult& r) { return times_of(r.best); }, "Seconds")
+          "step_times", [](const Found& r) { return times_of(r.best); }, "Seconds")
       .def_property_readonly(
-          "pareto", [](const SearchResult& r) { return layouts_of(r.pareto); },
+          "pareto", [](const Found& r) { return layouts_of(r.pareto); },
           "Layouts that none beats in all of the `pareto` objectives")
-      .def_readonly("objective", &SearchResult::objective)
-      .def_readonly("stated", &SearchResult::stated, "What was fixed and limited, in words")
-      .def_readonly("considered", &SearchResult::considered, "Layouts in the space")
-      .def_readonly("evaluated", &SearchResult::evaluated, "Layouts whose time was computed")
-      .def_readonly("passed_over", &SearchResult::passed_over, "Layouts that a lower bound shows to be worse")
-      .def_readonly("refused", &SearchResult::refused, "(rule, layouts) pairs")
-      .def_readonly("interrupted", &SearchResult::interrupted, "True: this is the best so far")
-      .def_readonly("assumptions", &SearchResult::assumptions)
-      .def("to_dict", [](const SearchResult& r) { return from_json(to_json(r)); })
-      .def("__len__", [](const SearchResult& r) { return r.best.size(); })
-      .def("__repr__", [](const SearchResult& r) {
+      .def_readonly("job", &Found::job)
+      .def_readonly("objective", &Found::objective)
+      .def_readonly("stated", &Found::stated, "What was fixed and limited, in words")
+      .def_readonly("considered", &Found::considered, "Layouts in the space")
+      .def_readonly("evaluated", &Found::evaluated, "Layouts whose time was computed")
+      .def_readonly("passed_over", &Found::passed_over, "Layouts that a lower bound shows to be worse")
+      .def_readonly("refused", &Found::refused, "(rule, layouts) pairs")
+      .def_readonly("interrupted", &Found::interrupted, "True: this is the best so far")
+      .def_readonly("assumptions", &Found::assumptions)
+      .def("to_dict", [](const Found& r) { return dict_of(to_json(static_cast<const SearchResult&>(r))); })
+      .def("__len__", [](const Found& r) { return r.best.size(); })
+      .def("__iter__", [](const Found& r) { return py::iter(py::cast(predictions_of(r))); })
+      .def(
+          "__getitem__",
+          [](const Found& r, int index) {
+            const int size = static_cast<int>(r.best.size());
+            if (index < -size || index >= size) throw py::index_error("SearchResult has " + std::to_string(size));
+            return Explained{r.best[static_cast<std::size_t>(index < 0 ? index + size : index)].prediction, r.job};
+          },
+          py::arg("index"))
+      .def("__repr__", [](const Found& r) {
         if (r.best.empty()) return std::string("<SearchResult: nothing fits>");
         const Prediction& best = r.best.front().prediction;
         return "<SearchResult of " + std::to_string(r.best.size()) + ", best " + describe_layout(best.layout) + ": " +
                format(best.step_time) + (r.interrupted ? ", interrupted>" : ">");
       });
-  py::class_<Plan>(module, "Plan",
-                   "A search with what would help, what else could be asked, and why not another layout.")
-      .def_readonly("result", &Plan::result)
-      .def_property_readonly(
-          "helps", [](const Plan& p) { return py::list(from_json(to_json(p))["helps"]); },
-          "What a tenth more of each resource would gain, the most helpful first")
-      .def_property_readonly(
-          "alternatives", [](const Plan& p) { return py::list(from_json(to_json(p))["alternatives"]); },
-          "Other batches and accelerator counts that run, or do as well")
+  def_value(
+      cls, [](const Found& r) { return state_of(r); }, &read_found);
+}
+
+void bind_planned(py::module_& module) {
+  py::class_<Planned> cls(module, "Plan",
+                          "A search with what would help, what else could be asked, and why not another layout.");
+  const auto list = [](const char* key) {
+    return [key](const Planned& p) { return py::list(from_json(p.text)[key]); };
+  };
+  cls.def_readonly("result", &Planned::result)
+      .def_property_readonly("helps", list("helps"),
+                             "What a tenth more of each resource would gain, the most helpful first")
+      .def_property_readonly("alternatives", list("alternatives"),
+                             "Other batches and accelerator counts that run, or do as well")
       .def_property_readonly(
           "why_not",
-          [](const Plan& p) { return p.why_not ? std::optional(p.why_not->words) : std::optional<std::string>(); },
+          [](const Planned& p) { return p.why_not.empty() ? std::optional<std::string>() : std::optional(p.why_not); },
           "What stands in the way of the layout that was asked about, or how much slower it is")
-      .def("to_dict", [](const Plan& p) { return from_json(to_json(p)); });
+      .def("to_dict", [](const Planned& p) { return dict_of(p.text); })
+      .def("__repr__",
+           [](const Planned& p) { return "<Plan: " + py::repr(py::cast(p.result)).cast<std::string>() + ">"; });
+  def_value(
+      cls, [](const Planned& p) { return py::make_tuple(state_of(p.result), p.text, p.why_not); },
+      [](const py::tuple& plain) {
+        return Planned{read_found(plain[0].cast<py::tuple>()), plain[1].cast<std::string>(),
+                       plain[2].cast<std::string>()};
+      });
 }
 
 }  // namespace
 
 void bind_search(py::module_& module) {
   bind_outcome(module);
-  bind_results(module);
+  bind_found(module);
+  bind_planned(module);
   const auto define = [&](const char* name, auto function, const char* doc, auto... more) {
     module.def(name, function, py::arg("job"), py::kw_only(), py::arg("top") = 5, py::arg("variants") = false,
                py::arg("threads") = 0, py::arg("max_micro_batch") = 16, py::arg("tp_in_domain") = false,
@@ -214,7 +305,7 @@ void bind_search(py::module_& module) {
         SearchOptions options = options_from({top, threads, max_micro_batch, variants, tp_in_domain, fix, exclude,
                                               max_memory, objective, pareto, constraints, accelerators, progress});
         const py::gil_scoped_release released;
-        return search::search(std::move(job), std::move(options));
+        return Found{search::search(job, std::move(options)), job};
       },
       R"(The best layouts over tp, cp, pp, vp, dp, ep, etp, micro-batch, recompute, ZeRO stage, schedule and overlaps.
 
@@ -234,7 +325,8 @@ best so far and `interrupted`.)");
                                     objective, pareto, constraints, accelerators, progress}),
             .why_not = filter_from(why_not, py::none(), "why_not")};
         const py::gil_scoped_release released;
-        return search::plan(job, options);
+        const Plan plan = search::plan(job, options);
+        return Planned{{plan.result, job}, to_json(plan), plan.why_not ? plan.why_not->words : ""};
       },
       R"(A search as `search` does it, with what would help most, other batches and accelerator counts, and why not.
 

@@ -1,23 +1,50 @@
-#include "bindings.hpp"
 #include "meshwright/workload/presets.hpp"
+#include "values.hpp"
 
 namespace meshwright::python {
+namespace {
 
-void bind_workload(py::module_& module) {
-  py::class_<ParameterCounts>(module, "ParameterCounts", "Parameter counts, in elements.")
-      .def_readonly("embedding", &ParameterCounts::embedding)
-      .def_readonly("head", &ParameterCounts::head)
-      .def_readonly("dense_layer", &ParameterCounts::dense_layer)
-      .def_readonly("moe_layer", &ParameterCounts::moe_layer)
-      .def_readonly("attention", &ParameterCounts::attention)
-      .def_readonly("expert", &ParameterCounts::expert)
-      .def_readonly("total", &ParameterCounts::total)
-      .def_readonly("active", &ParameterCounts::active, "Per token");
+Transformer read_text(const std::string& text) { return read_model(Reader::text(text, "Transformer")); }
+std::string text_of(const Transformer& model) { return model_json(model, Fields::changed); }
 
-  py::class_<Transformer>(module, "Transformer", "The shapes of a decoder-only transformer.")
+/// Counts know the model that they count.
+struct Counted : ParameterCounts {
+  Transformer model;
+};
+
+void bind_counts(py::module_& module) {
+  py::class_<Counted> cls(module, "ParameterCounts", "Parameter counts, in elements.");
+  cls.def_readonly("embedding", &Counted::embedding)
+      .def_readonly("head", &Counted::head)
+      .def_readonly("dense_layer", &Counted::dense_layer)
+      .def_readonly("moe_layer", &Counted::moe_layer)
+      .def_readonly("attention", &Counted::attention)
+      .def_readonly("expert", &Counted::expert)
+      .def_readonly("total", &Counted::total)
+      .def_readonly("active", &Counted::active, "Per token")
+      .def("__repr__", [](const Counted& c) {
+        return "<ParameterCounts " + c.model.name + ": " + std::to_string(static_cast<long long>(c.total)) + ">";
+      });
+  def_value(
+      cls, [](const Counted& c) { return py::make_tuple(text_of(c.model)); },
+      [](const py::tuple& plain) {
+        const Transformer model = read_text(plain[0].cast<std::string>());
+        return Counted{parameter_counts(model), model};
+      });
+}
+
+void bind_transformer(py::module_& module) {
+  py::class_<Transformer> cls(module, "Transformer",
+                              "The shapes of a decoder-only transformer. A value: see replace().");
+  cls.def(
+         py::init([](const py::kwargs& fields) { return read_text(to_json_text(fields)); }),
+         "Transformer(name='mine', layers=32, hidden=4096, heads=32, ffn_hidden=14336, vocab=128256, ...): the members "
+         "of a model file.")
       .def_readonly("name", &Transformer::name)
       .def_readonly("family", &Transformer::family)
-      .def_readwrite("layers", &Transformer::layers)
+      .def_property(
+          "layers", [](const Transformer& m) { return m.layers; },
+          [](Transformer& m, int layers) { m = read_text(changed(text_of(m), py::dict(py::arg("layers") = layers))); })
       .def_readonly("hidden", &Transformer::hidden)
       .def_readonly("ffn_hidden", &Transformer::ffn_hidden)
       .def_readonly("heads", &Transformer::heads)
@@ -27,13 +54,34 @@ void bind_workload(py::module_& module) {
       .def_readonly("experts", &Transformer::experts)
       .def_readonly("top_k", &Transformer::top_k)
       .def_property_readonly("is_moe", &Transformer::is_moe)
-      .def_property_readonly("parameters", [](const Transformer& m) { return parameter_counts(m); })
+      .def_property_readonly("parameters",
+                             [](const Transformer& m) {
+                               return Counted{parameter_counts(m), m};
+                             })
       .def(
           "flops_per_token",
-          [](const Transformer& m, int seq_len) { return flops_per_token(m, seq_len, FlopsConvention::causal); },
+          [](const Transformer& m, int seq_len) {
+            if (seq_len < 1) throw Error("seq_len", "expected at least one token");
+            return flops_per_token(m, seq_len, FlopsConvention::causal);
+          },
           py::arg("seq_len"), "Model FLOPs of forward and backward per token, causal half of attention counted.")
+      .def(
+          "replace",
+          [](const Transformer& m, const py::kwargs& fields) { return read_text(changed(text_of(m), fields)); },
+          "The same model with other members: model.replace(layers=16). None = the default.")
+      .def(
+          "to_dict", [](const Transformer& m) { return dict_of(text_of(m)); }, "The members of a model file.")
       .def("__repr__", [](const Transformer& m) { return "<Transformer " + m.name + ">"; });
+  def_value(
+      cls, [](const Transformer& m) { return py::make_tuple(text_of(m)); },
+      [](const py::tuple& plain) { return read_text(plain[0].cast<std::string>()); });
+}
 
+}  // namespace
+
+void bind_workload(py::module_& module) {
+  bind_counts(module);
+  bind_transformer(module);
   module.def(
       "model", [](const std::string& name) { return load_model(name, "model"); }, py::arg("name"),
       "A model by preset name or from a Hugging Face config.json.");

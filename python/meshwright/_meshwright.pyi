@@ -9,7 +9,19 @@ class Accelerator:
     """
     One accelerator of the hardware database.
     """
+    def __copy__(self) -> Accelerator:
+        ...
+    def __deepcopy__(self, memo: dict) -> Accelerator:
+        ...
+    def __eq__(self, other: typing.Any) -> bool:
+        ...
+    def __getstate__(self) -> tuple:
+        ...
+    def __hash__(self) -> int:
+        ...
     def __repr__(self) -> str:
+        ...
+    def __setstate__(self, arg0: tuple) -> None:
         ...
     def peak(self, dtype: str) -> float:
         """
@@ -49,11 +61,34 @@ class Accelerator:
         ...
 class Cluster:
     """
-    A cluster: a value that carries everything a prediction needs.
+    A cluster: a value that carries everything a prediction needs. See cluster() and replace().
     """
-    network: Network
+    def __copy__(self) -> Cluster:
+        ...
+    def __deepcopy__(self, memo: dict) -> Cluster:
+        ...
+    def __eq__(self, other: typing.Any) -> bool:
+        ...
+    def __getstate__(self) -> tuple:
+        ...
+    def __hash__(self) -> int:
+        ...
+    def __init__(self, **kwargs) -> None:
+        """
+        Cluster(of='dgx-h100', nodes=64, network={'oversubscription': [2]}): the members of a cluster file .
+        """
     def __repr__(self) -> str:
         ...
+    def __setstate__(self, arg0: tuple) -> None:
+        ...
+    def replace(self, **kwargs) -> Cluster:
+        """
+        The same cluster with something else said of it: cluster.replace(nodes=128, network={'planes': 2}). None = the default.
+        """
+    def to_dict(self) -> dict:
+        """
+        What was said of it: the members of a cluster file.
+        """
     def with_nic(self, bandwidth: typing.Any) -> Cluster:
         """
         The same cluster with NICs of another speed (bytes per second, or '800 Gb/s').
@@ -71,6 +106,9 @@ class Cluster:
     def name(self) -> str:
         ...
     @property
+    def network(self) -> Network:
+        ...
+    @property
     def node(self) -> Node:
         ...
     @property
@@ -84,16 +122,43 @@ class Job:
     """
     Everything that a prediction needs besides the layout.
     """
-    def __init__(self, *, model: Transformer, cluster: Cluster, seq_len: int, global_batch: int, precision: str = '', framework: str = '', framework_version: str = '', accelerators: int = 0, moe_imbalance: float | None = None) -> None:
+    def __copy__(self) -> Job:
         ...
+    def __deepcopy__(self, memo: dict) -> Job:
+        ...
+    def __eq__(self, other: typing.Any) -> bool:
+        ...
+    def __getstate__(self) -> tuple:
+        ...
+    def __hash__(self) -> int:
+        ...
+    def __init__(self, *, model: Transformer, cluster: Cluster, seq_len: int, global_batch: int, precision: str = '', framework: str = '', framework_version: str = '', accelerators: int = 0, moe_imbalance: float | None = None, recipe: typing.Any = None) -> None:
+        ...
+    def __repr__(self) -> str:
+        ...
+    def __setstate__(self, arg0: tuple) -> None:
+        ...
+    def replace(self, **kwargs) -> Job:
+        """
+        The same job with something else said of it: job.replace(global_batch=512, precision='fp8'). None = the default.
+        """
+    def to_dict(self) -> dict:
+        """
+        What was said of it: the members of a job file.
+        """
     @property
     def accelerators(self) -> int:
         ...
     @property
     def assumptions(self) -> list[str]:
-        ...
+        """
+        Every default that entered, in words
+        """
     @property
     def cluster(self) -> Cluster:
+        ...
+    @property
+    def framework(self) -> str:
         ...
     @property
     def global_batch(self) -> int:
@@ -102,46 +167,234 @@ class Job:
     def model(self) -> Transformer:
         ...
     @property
+    def precision(self) -> str:
+        ...
+    @property
     def seq_len(self) -> int:
         ...
 class Layout:
     """
     Degrees of every parallel axis and the choices that go with them.
     """
-    __hash__: typing.ClassVar[None] = None
-    cp: int
-    dp: int
-    ep: int
-    etp: int
-    micro_batch: int
-    pp: int
-    sequence_parallel: bool
-    tp: int
-    vp: int
-    zero_stage: int
-    def __eq__(self, other: Layout) -> bool:
+    def __copy__(self) -> Layout:
         ...
-    def __init__(self, **kwargs) -> None:
+    def __deepcopy__(self, memo: dict) -> Layout:
+        ...
+    def __eq__(self, other: typing.Any) -> bool:
+        ...
+    def __getstate__(self) -> tuple:
+        ...
+    def __hash__(self) -> int:
+        ...
+    def __init__(self, *, tp: int = 1, cp: int = 1, pp: int = 1, vp: int = 1, dp: int = 1, ep: int = 1, etp: int | None = None, micro_batch: int = 1, zero_stage: int = 1, hsdp_shard: int = 0, sequence_parallel: bool = True, recompute: str = 'none', schedule: str = '1f1b', stage_split: str = 'automatic', overlap_grad_reduce: bool = True, overlap_param_gather: bool = True, tp_comm_overlap: bool = False, ep_comm_overlap: bool = False, overlap_p2p: bool = True, cp_kind: str | None = None, stages: list[int] | None = None, order: str | None = None) -> None:
         """
-        Layout(tp=8, pp=16, dp=128, micro_batch=1, recompute='none', ...)
+        Every field has the default that a layout in a job file has.
         """
     def __repr__(self) -> str:
         ...
-    def to_dict(self) -> typing.Any:
+    def __setstate__(self, arg0: tuple) -> None:
         ...
+    def replace(self, **kwargs) -> Layout:
+        """
+        The same layout with other fields: layout.replace(tp=4). None = the default.
+        """
+    def to_dict(self) -> dict:
+        """
+        The members of a job file's layout.
+        """
     @property
     def accelerators(self) -> int:
+        """
+        tp * cp * pp * dp
+        """
+    @property
+    def cp(self) -> int:
+        """
+        context parallel degree
+        """
+    @cp.setter
+    def cp(self, value: int) -> None:
+        ...
+    @property
+    def cp_kind(self) -> str | None:
+        """
+        how context ranks exchange; unset = the stack's default
+        """
+    @cp_kind.setter
+    def cp_kind(self, value: str | None) -> None:
+        ...
+    @property
+    def dp(self) -> int:
+        """
+        data parallel degree
+        """
+    @dp.setter
+    def dp(self, value: int) -> None:
+        ...
+    @property
+    def ep(self) -> int:
+        """
+        expert parallel degree, folded over dp, cp and tp
+        """
+    @ep.setter
+    def ep(self, value: int) -> None:
+        ...
+    @property
+    def ep_comm_overlap(self) -> bool:
+        """
+        dispatch and combine behind the other micro-batch's compute
+        """
+    @ep_comm_overlap.setter
+    def ep_comm_overlap(self, value: bool) -> None:
+        ...
+    @property
+    def etp(self) -> int | None:
+        """
+        tensor parallel degree inside an expert; unset = the stack's default
+        """
+    @etp.setter
+    def etp(self, value: int | None) -> None:
+        ...
+    @property
+    def hsdp_shard(self) -> int:
+        """
+        ZeRO-3 over this many ranks, replicated over the rest; 0 = all of dp * cp
+        """
+    @hsdp_shard.setter
+    def hsdp_shard(self, value: int) -> None:
+        ...
+    @property
+    def micro_batch(self) -> int:
+        """
+        sequences a pass
+        """
+    @micro_batch.setter
+    def micro_batch(self, value: int) -> None:
+        ...
+    @property
+    def order(self) -> str | None:
+        """
+        'tp-cp-ep-dp-pp': ranks are numbered so, neighbours first; None = the stack's default
+        """
+    @property
+    def overlap_grad_reduce(self) -> bool:
+        """
+        gradients reduced behind backward
+        """
+    @overlap_grad_reduce.setter
+    def overlap_grad_reduce(self, value: bool) -> None:
+        ...
+    @property
+    def overlap_p2p(self) -> bool:
+        """
+        pipeline sends behind compute
+        """
+    @overlap_p2p.setter
+    def overlap_p2p(self, value: bool) -> None:
+        ...
+    @property
+    def overlap_param_gather(self) -> bool:
+        """
+        parameters gathered behind forward
+        """
+    @overlap_param_gather.setter
+    def overlap_param_gather(self, value: bool) -> None:
+        ...
+    @property
+    def pp(self) -> int:
+        """
+        pipeline stages
+        """
+    @pp.setter
+    def pp(self, value: int) -> None:
         ...
     @property
     def recompute(self) -> str:
+        """
+        activations that are computed again
+        """
+    @recompute.setter
+    def recompute(self, value: str) -> None:
         ...
     @property
     def schedule(self) -> str:
+        """
+        pipeline schedule; interleaved when vp > 1
+        """
+    @schedule.setter
+    def schedule(self, value: str) -> None:
+        ...
+    @property
+    def sequence_parallel(self) -> bool:
+        """
+        with tp > 1
+        """
+    @sequence_parallel.setter
+    def sequence_parallel(self, value: bool) -> None:
+        ...
+    @property
+    def stage_split(self) -> str:
+        """
+        layers over stages
+        """
+    @stage_split.setter
+    def stage_split(self, value: str) -> None:
+        ...
+    @property
+    def stages(self) -> list[int]:
+        """
+        Layers of each stage, or of each chunk in model order; [] = by stage_split
+        """
+    @property
+    def tp(self) -> int:
+        """
+        tensor parallel degree
+        """
+    @tp.setter
+    def tp(self, value: int) -> None:
+        ...
+    @property
+    def tp_comm_overlap(self) -> bool:
+        """
+        gathers and scatters inside the GEMMs (userbuffers)
+        """
+    @tp_comm_overlap.setter
+    def tp_comm_overlap(self, value: bool) -> None:
+        ...
+    @property
+    def vp(self) -> int:
+        """
+        virtual stages on each
+        """
+    @vp.setter
+    def vp(self, value: int) -> None:
+        ...
+    @property
+    def zero_stage(self) -> int:
+        """
+        0 none, 1 optimizer, 2 + gradients, 3 + parameters sharded
+        """
+    @zero_stage.setter
+    def zero_stage(self, value: int) -> None:
         ...
 class Level:
     """
     One level of a group's place in the fabric.
     """
+    def __copy__(self) -> Level:
+        ...
+    def __deepcopy__(self, memo: dict) -> Level:
+        ...
+    def __eq__(self, other: typing.Any) -> bool:
+        ...
+    def __getstate__(self) -> tuple:
+        ...
+    def __hash__(self) -> int:
+        ...
+    def __repr__(self) -> str:
+        ...
+    def __setstate__(self, arg0: tuple) -> None:
+        ...
     @property
     def bandwidth(self) -> float:
         """
@@ -170,31 +423,58 @@ class Level:
         ...
 class Network:
     """
-    The scale-out network as designed.
+    The scale-out network as designed; Cluster.replace(network=...) changes it.
     """
-    routing: str
-    topology: str
+    def __copy__(self) -> Network:
+        ...
+    def __deepcopy__(self, memo: dict) -> Network:
+        ...
+    def __eq__(self, other: typing.Any) -> bool:
+        ...
+    def __getstate__(self) -> tuple:
+        ...
+    def __hash__(self) -> int:
+        ...
+    def __repr__(self) -> str:
+        ...
+    def __setstate__(self, arg0: tuple) -> None:
+        ...
     @property
     def oversubscription(self) -> list[float]:
         """
         Downlink:uplink by tier, leaf first
         """
-    @oversubscription.setter
-    def oversubscription(self, arg0: list[float]) -> None:
+    @property
+    def planes(self) -> int:
+        ...
+    @property
+    def routing(self) -> str:
         ...
     @property
     def tiers(self) -> int:
         """
         0 = the fewest that fit
         """
-    @tiers.setter
-    def tiers(self, arg0: int) -> None:
+    @property
+    def topology(self) -> str:
         ...
 class Node:
     """
     A server, tray or host.
     """
+    def __copy__(self) -> Node:
+        ...
+    def __deepcopy__(self, memo: dict) -> Node:
+        ...
+    def __eq__(self, other: typing.Any) -> bool:
+        ...
+    def __getstate__(self) -> tuple:
+        ...
+    def __hash__(self) -> int:
+        ...
     def __repr__(self) -> str:
+        ...
+    def __setstate__(self, arg0: tuple) -> None:
         ...
     @property
     def accelerator(self) -> str:
@@ -231,6 +511,8 @@ class Outcome:
     """
     A layout that can run, as an objective sees it.
     """
+    def __repr__(self) -> str:
+        ...
     @property
     def accelerators(self) -> int:
         """
@@ -258,6 +540,20 @@ class ParameterCounts:
     """
     Parameter counts, in elements.
     """
+    def __copy__(self) -> ParameterCounts:
+        ...
+    def __deepcopy__(self, memo: dict) -> ParameterCounts:
+        ...
+    def __eq__(self, other: typing.Any) -> bool:
+        ...
+    def __getstate__(self) -> tuple:
+        ...
+    def __hash__(self) -> int:
+        ...
+    def __repr__(self) -> str:
+        ...
+    def __setstate__(self, arg0: tuple) -> None:
+        ...
     @property
     def active(self) -> float:
         """
@@ -288,7 +584,21 @@ class Plan:
     """
     A search with what would help, what else could be asked, and why not another layout.
     """
-    def to_dict(self) -> typing.Any:
+    def __copy__(self) -> Plan:
+        ...
+    def __deepcopy__(self, memo: dict) -> Plan:
+        ...
+    def __eq__(self, other: typing.Any) -> bool:
+        ...
+    def __getstate__(self) -> tuple:
+        ...
+    def __hash__(self) -> int:
+        ...
+    def __repr__(self) -> str:
+        ...
+    def __setstate__(self, arg0: tuple) -> None:
+        ...
+    def to_dict(self) -> dict:
         ...
     @property
     def alternatives(self) -> list:
@@ -312,9 +622,21 @@ class Prediction:
     """
     Step time, memory and where the time goes, for one layout.
     """
+    def __copy__(self) -> Prediction:
+        ...
+    def __deepcopy__(self, memo: dict) -> Prediction:
+        ...
+    def __eq__(self, other: typing.Any) -> bool:
+        ...
+    def __getstate__(self) -> tuple:
+        ...
+    def __hash__(self) -> int:
+        ...
     def __repr__(self) -> str:
         ...
-    def to_dict(self) -> typing.Any:
+    def __setstate__(self, arg0: tuple) -> None:
+        ...
+    def to_dict(self) -> dict:
         ...
     @property
     def assumptions(self) -> list[str]:
@@ -334,6 +656,9 @@ class Prediction:
         ...
     @property
     def hfu(self) -> float:
+        ...
+    @property
+    def job(self) -> Job:
         ...
     @property
     def layout(self) -> Layout:
@@ -381,13 +706,29 @@ class Prediction:
         ...
 class SearchResult:
     """
-    The best layouts of a job, best first.
+    The best layouts of a job, best first: iterates over predictions.
     """
+    def __copy__(self) -> SearchResult:
+        ...
+    def __deepcopy__(self, memo: dict) -> SearchResult:
+        ...
+    def __eq__(self, other: typing.Any) -> bool:
+        ...
+    def __getitem__(self, index: int) -> Prediction:
+        ...
+    def __getstate__(self) -> tuple:
+        ...
+    def __hash__(self) -> int:
+        ...
+    def __iter__(self) -> typing.Iterator:
+        ...
     def __len__(self) -> int:
         ...
     def __repr__(self) -> str:
         ...
-    def to_dict(self) -> typing.Any:
+    def __setstate__(self, arg0: tuple) -> None:
+        ...
+    def to_dict(self) -> dict:
         ...
     @property
     def assumptions(self) -> list[str]:
@@ -408,6 +749,9 @@ class SearchResult:
         True: this is the best so far
         """
     @property
+    def job(self) -> Job:
+        ...
+    @property
     def layouts(self) -> list[Layout]:
         ...
     @property
@@ -423,6 +767,9 @@ class SearchResult:
         """
         Layouts that a lower bound shows to be worse
         """
+    @property
+    def predictions(self) -> list[Prediction]:
+        ...
     @property
     def refused(self) -> list[tuple[str, int]]:
         """
@@ -442,7 +789,19 @@ class Term:
     """
     One named term of a breakdown, in base units; its parts sum to it.
     """
+    def __copy__(self) -> Term:
+        ...
+    def __deepcopy__(self, memo: dict) -> Term:
+        ...
+    def __eq__(self, other: typing.Any) -> bool:
+        ...
+    def __getstate__(self) -> tuple:
+        ...
+    def __hash__(self) -> int:
+        ...
     def __repr__(self) -> str:
+        ...
+    def __setstate__(self, arg0: tuple) -> None:
         ...
     def compare(self, other: Term) -> Term:
         """
@@ -452,7 +811,7 @@ class Term:
         """
         The first term of that name, or None
         """
-    def to_dict(self) -> typing.Any:
+    def to_dict(self) -> dict:
         ...
     def total(self) -> float:
         """
@@ -482,14 +841,38 @@ class Term:
         """
 class Transformer:
     """
-    The shapes of a decoder-only transformer.
+    The shapes of a decoder-only transformer. A value: see replace().
     """
     layers: int
+    def __copy__(self) -> Transformer:
+        ...
+    def __deepcopy__(self, memo: dict) -> Transformer:
+        ...
+    def __eq__(self, other: typing.Any) -> bool:
+        ...
+    def __getstate__(self) -> tuple:
+        ...
+    def __hash__(self) -> int:
+        ...
+    def __init__(self, **kwargs) -> None:
+        """
+        Transformer(name='mine', layers=32, hidden=4096, heads=32, ffn_hidden=14336, vocab=128256, ...): the members of a model file.
+        """
     def __repr__(self) -> str:
+        ...
+    def __setstate__(self, arg0: tuple) -> None:
         ...
     def flops_per_token(self, seq_len: int) -> float:
         """
         Model FLOPs of forward and backward per token, causal half of attention counted.
+        """
+    def replace(self, **kwargs) -> Transformer:
+        """
+        The same model with other members: model.replace(layers=16). None = the default.
+        """
+    def to_dict(self) -> dict:
+        """
+        The members of a model file.
         """
     @property
     def experts(self) -> int:

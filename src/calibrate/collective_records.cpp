@@ -51,25 +51,59 @@ int rank_count(const Reader& record) {
   return hardware.integer_or("nodes", 1, 1) * hardware.integer_or("gpus_per_node", 1, 1);
 }
 
-}  // namespace
-
-void follow_tuner(CollectiveTable& table, const Cluster& cluster) {
-  for (MeasuredRow& row : table.rows) row.options = table.options;
-  const std::optional<NcclGraphs> graphs = nccl_graphs_for(cluster, table.ranks);
-  if (std::ranges::any_of(table.place.levels, on_host_link)) return;  // the tuner's graphs of PCIe boxes are guesses
-  if (!graphs || !table.options.algorithm.empty() || !table.options.protocol.empty() || table.options.collnet) return;
-  NcclForce force;
-  if (!table.options.nvls) {
+/// What the table's options leave the tuner to choose from; nothing where NCCL has no such algorithm.
+std::optional<NcclForce> force_of(const CollectiveTable& table) {
+  NcclForce force{.least_channels = table.least_channels, .most_channels = table.most_channels};
+  const auto only = [](auto& allowed, const auto& names, std::string_view wanted) {
+    for (std::size_t i = 0; i < names.size(); ++i) allowed[i] = folded_name(names[i]) == folded_name(wanted);
+    return std::ranges::count(allowed, true) == 1;
+  };
+  const CollectiveOptions& options = table.options;
+  if (!options.algorithm.empty()) {
+    const Algorithm* row = find_algorithm(table.collective, options.algorithm);
+    if (row == nullptr || !only(force.algorithm, nccl_algorithm_names, row->elsewhere.nccl)) return std::nullopt;
+  }
+  if (!options.protocol.empty() && !only(force.protocol, protocol_names, options.protocol)) return std::nullopt;
+  if (!options.nvls) {
     force.algorithm[static_cast<std::size_t>(NcclAlgorithm::nvls)] = false;
     force.algorithm[static_cast<std::size_t>(NcclAlgorithm::nvls_tree)] = false;
   }
+  return force;
+}
+
+/// Channels of the choice over those that NCCL would launch it with by itself; more than those reach nothing more.
+double channel_share(const NcclGraphs& graphs, const CollectiveTable& table, Bytes bytes, const NcclChoice& choice) {
+  if (table.least_channels == 0 && table.most_channels == 0) return 1;
+  NcclForce same;
+  same.algorithm.fill(false), same.protocol.fill(false);
+  same.algorithm[static_cast<std::size_t>(choice.best.algorithm)] = true;
+  same.protocol[static_cast<std::size_t>(choice.best.protocol)] = true;
+  const auto free = nccl_choice(graphs, table.collective, bytes, same);
+  return free && free->channels > choice.channels ? static_cast<double>(choice.channels) / free->channels : 1;
+}
+
+}  // namespace
+
+bool follow_tuner(CollectiveTable& table, const Cluster& cluster) {
+  for (MeasuredRow& row : table.rows) row.options = table.options;
+  const std::optional<NcclGraphs> graphs = nccl_graphs_for(cluster, table.ranks);
+  // The tuner's graphs of PCIe boxes are guesses.
+  if (!graphs || table.options.collnet || std::ranges::any_of(table.place.levels, on_host_link)) return false;
+  const bool channels = table.least_channels > 0 || table.most_channels > 0;
+  if (!channels && !(table.options.algorithm.empty() && table.options.protocol.empty())) return false;
+  const std::optional<NcclForce> force = force_of(table);
+  if (!force) return false;
+  bool known = table.rows.empty();
   for (MeasuredRow& row : table.rows) {
-    const auto choice = nccl_choice(*graphs, table.collective, row.bytes, force);
+    const auto choice = nccl_choice(*graphs, table.collective, row.bytes, *force);
     if (!choice) continue;
+    known = true;
     row.options.algorithm = name(choice->best.algorithm);
     row.options.protocol = name(choice->best.protocol);
     if (!applies(table.collective, table.place, table.platform, row.options)) row.options = table.options;
+    row.options.channel_share = channel_share(*graphs, table, row.bytes, *choice);
   }
+  return known;
 }
 
 CollectiveTable read_collective_table(const Reader& record, const Catalog& catalog) {

@@ -174,6 +174,31 @@ std::vector<LikelyCause> fitting(const Observation& o, double healthy_misfit) {
   return found;
 }
 
+/// The same collective inside one node tells on which side of the NIC the fault lies.
+void judge_one_node(const Observation& o, double reached, std::vector<LikelyCause>& found) {
+  const int ranks = std::min(o.cluster.node.accelerators, o.cluster.accelerators());
+  if (o.one_node_busbw.value() <= 0 || ranks < 2) return;
+  Observation node = o;
+  node.cluster = with(o.cluster, [](ClusterSpec& spec) { spec.nodes = 1, spec.accelerators = 0; });
+  node.ranks = ranks, node.busbw = o.one_node_busbw, node.rows.clear(), node.lines.clear();
+  node.raw_rdma = node.one_node_busbw = {}, node.scaling = 0;
+  const Diagnosis inside = diagnose(node);
+  if (!inside.healthy) {
+    found.push_back({"inside_the_node",
+                     fmt::format("one node alone reaches {:.0f} % of its prediction: the fault lies inside it, not in "
+                                 "the network",
+                                 100 * inside.plateau),
+                     inside.findings.empty() ? "nvidia-smi nvlink -s; nvidia-smi topo -m; NCCL_DEBUG=INFO"
+                                             : inside.findings.front().check});
+  } else if (reached > 0 && reached < 0.75 && found.empty()) {
+    found.push_back({"between_nodes",
+                     fmt::format("one node alone reaches {:.0f} % of its prediction, several {:.0f} %: the fault lies "
+                                 "between GPU and switch, not in the scale-up links",
+                                 100 * inside.plateau, 100 * reached),
+                     "ib_write_bw per rail and pair of nodes, then with --use_cuda; NCCL_DEBUG=INFO: GDRDMA"});
+  }
+}
+
 void add_latency_floor(const Diagnosis& d, std::vector<LikelyCause>& found) {
   if (d.latency < 2 || d.plateau < 0.75) return;
   found.push_back(
@@ -197,7 +222,11 @@ void add_far_below(const Observation& o, const Diagnosis& d, std::vector<LikelyC
   }
 }
 
-std::string summary(const Diagnosis& d) {
+std::string summary(const Observation& o, const Diagnosis& d) {
+  if (o.rows.empty() && d.healthy && o.raw_rdma.value() > 0) {
+    return fmt::format("as a sound link: {:.0f} % of the NICs' rate, and no sign of trouble",
+                       100 * (o.raw_rdma / (o.cluster.node.nic_bandwidth * o.cluster.node.nics)));
+  }
   if (d.healthy && d.plateau > 1.25)
     return fmt::format("{:.0f} % of the predicted bandwidth: better than predicted, and no sign of trouble",
                        100 * d.plateau);
@@ -223,6 +252,7 @@ Diagnosis diagnose(const Observation& observation) {
     healthy_misfit = misfit(o, times);
   }
   d.findings = direct_signs(o, d.plateau);
+  judge_one_node(o, d.plateau, d.findings);
   if (d.shortfall_from.value() > 0) {
     for (LikelyCause& f : fitting(o, healthy_misfit)) {
       const bool known = std::ranges::any_of(d.findings, [&](const LikelyCause& g) { return g.cause == f.cause; });
@@ -232,7 +262,7 @@ Diagnosis diagnose(const Observation& observation) {
   add_latency_floor(d, d.findings);
   add_far_below(o, d, d.findings);
   d.healthy = d.findings.empty() && d.shortfall_from.value() <= 0;
-  d.summary = summary(d);
+  d.summary = summary(o, d);
   return d;
 }
 

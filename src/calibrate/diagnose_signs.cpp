@@ -86,7 +86,8 @@ void judge_raw_rdma(const Observation& o, double reached, std::vector<LikelyCaus
   if (share < 0.8) {
     add(found, {"slow_network",
                 fmt::format("ib_write_bw reaches {:.0f} % of the NICs' rate: the fabric itself is slow", 100 * share),
-                "ib_write_bw per rail and pair of nodes; ibdiagnet; link width and speed (ibstat, mlxlink)"});
+                "ib_write_bw per rail and pair of nodes; ibdiagnet; link width and speed (ibstat, mlxlink); the "
+                "NIC's slot (lspci -vv | grep LnkSta)"});
     return;
   }
   if (reached <= 0 || reached > 0.75) return;

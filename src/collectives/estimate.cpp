@@ -34,6 +34,8 @@ class Choice {
     if (!options.protocol.empty()) protocol_ = find_protocol(options.protocol);
     if (options.algorithm.empty() || folded_name(options.algorithm) == "auto") return;
     for (const Algorithm& row : algorithms(collective)) best_ = std::max(best_, called(row, options.algorithm));
+    if (options.beside != nullptr && options.beside->collective == collective)
+      best_ = std::max(best_, called(*options.beside, options.algorithm));
     const auto known = [&](const Algorithm& row) { return called(row, options.algorithm) != Called::no; };
     if (best_ == Called::no && std::ranges::none_of(algorithms(), known)) throw unknown(collective);
     forced_ = true;
@@ -110,13 +112,14 @@ CollectivePrices::CollectivePrices(Collective collective, const GroupPlace& plac
   const Choice choice(collective, ladder, platform, options);
   if (ladder.ranks <= 1) return;
   const Question question{ladder, platform, options};
-  for (const Algorithm& row : algorithms(collective)) {
-    if (!choice.takes(row)) continue;
+  const auto consider = [&](const Algorithm& row) {
     for (const Protocol p : protocols) {
-      if (!choice.takes(p) || size_ == rows_.size()) continue;
+      if (!choice.takes(row) || !choice.takes(p) || size_ == rows_.size()) continue;
       if (const auto priced = price(row, p, question)) rows_[size_++] = *priced;
     }
-  }
+  };
+  for (const Algorithm& row : algorithms(collective)) consider(row);
+  if (options.beside != nullptr && options.beside->collective == collective) consider(*options.beside);
   if (size_ == 0) refuse(collective, ladder, options);
 }
 

@@ -145,12 +145,12 @@ LogGP loggp_femtoseconds(const AlphaBeta& link) {
           .S = UINT64_MAX};
 }
 
-std::optional<Seconds> loggp_time(const Schedule& schedule, Bytes n, const AlphaBeta& link, std::size_t most_messages) {
+std::optional<Seconds> loggp_time(const Schedule& schedule, Bytes n, const AlphaBeta& link) {
   if (!schedule.switch_levels.empty()) return std::nullopt;
   std::size_t messages = 0;
   for (const Phase& phase : schedule.phases)
     messages += phase.transfers.size() * static_cast<std::size_t>(phase.repeats);
-  if (messages > most_messages) return std::nullopt;
+  if (messages > most_swept_messages) return std::nullopt;
   const auto bytes = static_cast<std::uint64_t>(std::llround(n.value()));
   const ClockSweep sweep = simulate(message_program(schedule, bytes), loggp_femtoseconds(link));
   return Seconds::base(static_cast<double>(sweep.makespan) * 1e-15);

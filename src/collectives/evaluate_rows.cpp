@@ -1,6 +1,7 @@
 // Rows of the table on a cluster: which apply, on which shape, and what each cost model says.
 #include <algorithm>
 
+#include "meshwright/collectives/estimate.hpp"
 #include "meshwright/collectives/evaluate.hpp"
 
 namespace meshwright::collectives {
@@ -186,6 +187,19 @@ std::optional<CollectiveEvaluation> evaluate_row(const Algorithm& row, const Set
   return result;
 }
 
+std::vector<CollectiveEvaluation> calibrated(Collective collective, Bytes n, const Cluster& cluster, int size,
+                                             int stride, std::string_view wanted) {
+  std::vector<CollectiveEvaluation> results;
+  const GroupPlace place = place_group(cluster, size, stride);
+  const CollectiveOptions options{.algorithm = std::string(wanted), .protocol = ""};
+  const Platform platform = platform_of(cluster);
+  if (!applies(collective, place, platform, options)) return results;
+  for (const CollectiveEstimate& e : candidates(collective, n, place, platform, options))
+    results.push_back(
+        {.algorithm = e.algorithm, .time = e.time, .protocol = e.protocol, .limiting_link = e.limiting_link});
+  return results;
+}
+
 }  // namespace
 
 std::vector<CollectiveEvaluation> evaluate(CostModel model, Collective collective, Bytes n, const Cluster& cluster,
@@ -193,6 +207,7 @@ std::vector<CollectiveEvaluation> evaluate(CostModel model, Collective collectiv
   std::vector<CollectiveEvaluation> results;
   if (!wanted.empty()) algorithm(collective, wanted, "algorithm");  // refuses names that don't exist
   if (size < 2) return results;
+  if (model == CostModel::calibrated) return calibrated(collective, n, cluster, size, stride, wanted);
   Setting s{.model = model,
             .collective = collective,
             .n = n,

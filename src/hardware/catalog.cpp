@@ -245,6 +245,7 @@ Catalog overlay(const Catalog& base, const std::filesystem::path& folder) {
   CatalogData data = *base.data();
   unlink(data);
   read_files(std::move(files), data);
+  data.folders.push_back(std::filesystem::absolute(folder));
   return Catalog(std::move(data));
 }
 

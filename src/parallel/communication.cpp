@@ -23,7 +23,16 @@ Platform in_step(Platform platform) {
 
 }  // namespace
 
-Communication::Communication(const Cluster& cluster) : cluster_(cluster), platform_(in_step(cluster.platform)) {}
+Communication::Communication(const Cluster& cluster, CollectiveChoices choices)
+    : cluster_(cluster), platform_(in_step(cluster.platform)), choices_(std::move(choices)) {}
+
+/// A forced algorithm or protocol that doesn't apply to the group leaves the choice to the library.
+CollectiveOptions Communication::options(Collective collective, const Group& group) {
+  CollectiveOptions forced = choices_.of(collective);
+  const bool free = forced.algorithm.empty() && forced.protocol.empty();
+  if (!free && !applies(collective, place(group), platform_, forced)) forced.algorithm.clear(), forced.protocol.clear();
+  return forced;
+}
 
 const GroupPlace& Communication::place(const Group& group) {
   const auto found = places_.find(group);
@@ -46,11 +55,11 @@ int Communication::ranks_inside(const Group& group) {
 
 Seconds Communication::time(Collective collective, Bytes bytes, const Group& group) {
   if (group.size <= 1 || bytes.value() <= 0) return {};
-  return estimate(collective, bytes, place(group), platform_).time;
+  return estimate(collective, bytes, place(group), platform_, options(collective, group)).time;
 }
 
 MessageTimes Communication::times(Collective collective, const Group& group) {
-  return MessageTimes(CollectivePrices(collective, place(group), platform_));
+  return MessageTimes(CollectivePrices(collective, place(group), platform_, options(collective, group)));
 }
 
 GroupCosts Communication::costs(const Group& group) {

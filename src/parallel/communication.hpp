@@ -3,13 +3,14 @@
 #include <map>
 
 #include "meshwright/collectives/estimate.hpp"
+#include "meshwright/parallel/collective_choices.hpp"
 #include "meshwright/parallel/tables.hpp"
 
 namespace meshwright::parallel {
 
 class Communication {
  public:
-  explicit Communication(const Cluster& cluster);
+  explicit Communication(const Cluster& cluster, CollectiveChoices choices = {});
 
   /// `bytes` as collectives/estimate counts them; no time for groups of one.
   Seconds time(Collective collective, Bytes bytes, const Group& group);
@@ -24,9 +25,11 @@ class Communication {
 
  private:
   MessageTimes times(Collective collective, const Group& group);
+  CollectiveOptions options(Collective collective, const Group& group);
 
   Cluster cluster_;
   Platform platform_;
+  CollectiveChoices choices_;
   std::map<Group, GroupPlace> places_;
 };
 

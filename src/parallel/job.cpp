@@ -37,6 +37,7 @@ class Making {
     choose_cluster();
     check_precision();
     complete_recipe(parts_, spec_.recipe);
+    if (spec_.collectives) parts_.collectives = read_collective_choices(*spec_.collectives);
     if (spec_.layout) parts_.layout = complete_layout(*spec_.layout);
     return std::move(parts_);
   }
@@ -153,11 +154,12 @@ class Making {
 };
 
 void apply_figures(const FigureEdit& edit, JobParts& parts) {
-  Figures figures{parts.cluster.accelerator, parts.cluster.platform, parts.framework};
+  Figures figures{parts.cluster.accelerator, parts.cluster.platform, parts.framework, parts.collectives};
   edit(figures);
   parts.cluster.accelerator = std::move(figures.accelerator);
   parts.cluster.platform = std::move(figures.platform);
   parts.framework = std::move(figures.framework);
+  parts.collectives = std::move(figures.collectives);
   parts.figure_edits.push_back(edit);
 }
 
@@ -188,6 +190,7 @@ Job::Job(std::shared_ptr<const JobParts> parts)
       precision(parts->precision),
       framework(parts->framework),
       recipe(parts->recipe),
+      collectives(parts->collectives),
       moe_imbalance(parts->moe_imbalance),
       assumptions(parts->assumptions),
       layout(parts->layout),

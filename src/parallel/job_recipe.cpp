@@ -49,17 +49,25 @@ bool enters(std::string_view part, std::string_view key, const JobParts& job) {
   return job.model.is_moe() || !of_experts;
 }
 
+/// "adamw", "2", "true", "core_attn + mlp".
+std::string in_words(const Json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (!value.is_array()) return value.dump();
+  return fmt::format("{}", fmt::join(value.get<std::vector<std::string>>(), " + "));
+}
+
 void list_defaults(JobParts& job, const std::optional<Reader>& stated) {
   const std::string owner = job.framework.name + (job.framework.version.empty() ? "" : " " + job.framework.version);
   describe(job.recipe, [&](std::string_view part, const auto& fields) {
     const auto said = stated ? stated->find(part) : std::nullopt;
-    Json defaults = Json::object();
+    std::vector<std::string> defaults;
     describe(fields, [&](std::string_view key, const auto& field) {
       if ((said && said->has(key)) || !enters(part, key, job)) return;
-      if (Json value = value_of(field); !is_off(value)) defaults[std::string(key)] = std::move(value);
+      if (const Json value = value_of(field); !is_off(value))
+        defaults.push_back(fmt::format("{} {}", key, in_words(value)));
     });
     if (!defaults.empty()) {
-      job.assumptions.push_back(fmt::format("recipe {}: {} ({})", part, defaults.dump(), owner));
+      job.assumptions.push_back(fmt::format("recipe {}: {} ({})", part, fmt::join(defaults, ", "), owner));
     }
   });
 }

@@ -20,7 +20,7 @@ ClusterSpec read_cluster(const Reader& cluster) {
 
 JobSpec read_job_spec(const Reader& r) {
   r.allow_only({"model", "cluster", "nodes", "gpus", "seq_len", "global_batch", "precision", "framework",
-                "framework_version", "recipe", "moe_imbalance", "layout"});
+                "framework_version", "recipe", "collectives", "moe_imbalance", "layout"});
   JobSpec spec;
   const Reader model = r.at("model");
   spec.places.prefix = model.where().substr(0, model.where().size() - std::string_view("model").size());
@@ -38,6 +38,7 @@ JobSpec read_job_spec(const Reader& r) {
   spec.cluster = narrowed(read_cluster(r.at("cluster")), r.integer_or("nodes", 0, 1, largest_count),
                           r.integer_or("gpus", 0, 1, largest_count), r.where());
   spec.recipe = r.find("recipe");
+  spec.collectives = r.find("collectives");
   spec.layout = r.find("layout");
   return spec;
 }
@@ -57,6 +58,7 @@ std::string to_json(const JobSpec& spec) {
   put("framework_version", spec.framework_version);
   if (spec.moe_imbalance) object["moe_imbalance"] = *spec.moe_imbalance;
   if (spec.recipe) object["recipe"] = Json::parse(spec.recipe->dump());
+  if (spec.collectives) object["collectives"] = Json::parse(spec.collectives->dump());
   if (spec.layout) object["layout"] = Json::parse(spec.layout->dump());
   return object.dump();
 }

@@ -8,21 +8,18 @@ namespace {
 using json = nlohmann::ordered_json;
 
 json layout_object(const Layout& l) {
-  json out = {{"tp", l.tp}, {"cp", l.cp}, {"pp", l.pp}, {"vp", l.vp}, {"dp", l.dp}, {"ep", l.ep}};
-  if (l.etp > 0) out["etp"] = l.etp;
-  out.update(json{{"micro_batch", l.micro_batch},
-                  {"zero_stage", l.zero_stage},
-                  {"hsdp_shard", l.hsdp_shard},
-                  {"sequence_parallel", l.sequence_parallel},
-                  {"recompute", name(l.recompute)},
-                  {"schedule", name(l.schedule)},
-                  {"stage_split", name(l.stage_split)},
-                  {"overlap_grad_reduce", l.overlap_grad_reduce},
-                  {"overlap_param_gather", l.overlap_param_gather},
-                  {"tp_comm_overlap", l.tp_comm_overlap},
-                  {"ep_comm_overlap", l.ep_comm_overlap},
-                  {"overlap_p2p", l.overlap_p2p}});
-  if (l.cp_kind.set()) out["cp_kind"] = l.cp_kind->name;
+  json out;
+  for (const LayoutField& field : layout_fields()) {
+    const int value = field.get(l);
+    if (value < field.least) continue;  // unset
+    json& member = out[std::string(field.key)];
+    if (field.is_switch)
+      member = value != 0;
+    else if (field.names.empty())
+      member = value;
+    else
+      member = field.row_name != nullptr ? field.row_name(l) : field.names[static_cast<std::size_t>(value)];
+  }
   if (!l.stages.empty()) out["stages"] = l.stages;
   if (l.order) out["order"] = describe_order(*l.order);
   return out;

@@ -4,57 +4,83 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <span>
+#include <type_traits>
 
 namespace meshwright::parallel {
 namespace {
 
-struct Degree {
-  const char* key;
-  int Layout::*field;
-  const char* shown;
-};
-constexpr std::array<Degree, 7> degrees = {{{"tp", &Layout::tp, "tp"},
-                                            {"cp", &Layout::cp, "cp"},
-                                            {"ep", &Layout::ep, "ep"},
-                                            {"pp", &Layout::pp, "pp"},
-                                            {"vp", &Layout::vp, "vp"},
-                                            {"dp", &Layout::dp, "dp"},
-                                            {"micro_batch", &Layout::micro_batch, "mb"}}};
+template <auto Member>
+int get(const Layout& layout) {
+  return static_cast<int>(layout.*Member);
+}
+template <auto Member>
+void set(Layout& layout, int value) {
+  layout.*Member = static_cast<std::remove_reference_t<decltype(layout.*Member)>>(value);
+}
+template <auto Member>
+constexpr LayoutField degree(std::string_view key, std::string_view doc) {
+  return {key, doc, get<Member>, set<Member>, 1, largest_degree};
+}
+template <auto Member>
+constexpr LayoutField number(std::string_view key, int least, int most, std::string_view doc) {
+  return {key, doc, get<Member>, set<Member>, least, most};
+}
+template <auto Member>
+constexpr LayoutField choice(std::string_view key, std::span<const std::string_view> names, std::string_view doc) {
+  return {key, doc, get<Member>, set<Member>, 0, static_cast<int>(names.size()) - 1, names};
+}
+template <auto Member>
+constexpr LayoutField on_or_off(std::string_view key, std::string_view doc) {
+  return {key, doc, get<Member>, set<Member>, 0, 1, {}, true};
+}
 
-struct Flag {
-  const char* key;
-  bool Layout::*field;
-};
-constexpr std::array<Flag, 6> flags = {{{"sequence_parallel", &Layout::sequence_parallel},
-                                        {"overlap_grad_reduce", &Layout::overlap_grad_reduce},
-                                        {"overlap_param_gather", &Layout::overlap_param_gather},
-                                        {"tp_comm_overlap", &Layout::tp_comm_overlap},
-                                        {"ep_comm_overlap", &Layout::ep_comm_overlap},
-                                        {"overlap_p2p", &Layout::overlap_p2p}}};
+// Rows of other tables: their place there.
+int get_schedule(const Layout& layout) { return static_cast<int>(index_of(layout.schedule)); }
+void set_schedule(Layout& layout, int value) {
+  layout.schedule = pipeline_schedules()[static_cast<std::size_t>(value)];
+}
+int get_context(const Layout& layout) {
+  const auto kinds = context_kinds();
+  const auto at = std::ranges::find(kinds, layout.cp_kind);
+  return at == kinds.end() ? -1 : static_cast<int>(at - kinds.begin());
+}
+void set_context(Layout& layout, int value) { layout.cp_kind = context_kinds()[static_cast<std::size_t>(value)]; }
+LayoutField schedule_field() {
+  const auto names = schedule_names();
+  return {"schedule",
+          "pipeline schedule; interleaved when vp > 1",
+          get_schedule,
+          set_schedule,
+          0,
+          static_cast<int>(names.size()) - 1,
+          names,
+          false,
+          [](const Layout& l) { return name(l.schedule); }};
+}
+LayoutField context_field() {
+  const auto names = context_kind_names();
+  return {"cp_kind",
+          "how context ranks exchange; unset = the stack's default",
+          get_context,
+          set_context,
+          0,
+          static_cast<int>(names.size()) - 1,
+          names,
+          false,
+          [](const Layout& l) { return l.cp_kind.name(); }};
+}
 
-constexpr int largest_degree = 1 << 20;
-
-std::vector<int> read_stages(const Reader& reader) {
+std::vector<int> read_stages(const Reader& list) {
   std::vector<int> stages;
-  const auto list = reader.find("stages");
-  if (!list) return stages;
-  for (const Reader& item : list->items()) stages.push_back(item.integer(0, largest_degree));
-  if (stages.empty()) list->fail("found an empty list, expected the layers of each stage");
+  for (const Reader& item : list.items()) stages.push_back(item.integer(0, largest_degree));
+  if (stages.empty()) list.fail("found an empty list, expected the layers of each stage");
   return stages;
 }
 
-/// Place of a member's text among names, where the member is there.
-std::optional<std::size_t> read_name(const Reader& reader, std::string_view key,
-                                     std::span<const std::string_view> names) {
-  const auto member = reader.find(key);
-  if (!member) return std::nullopt;
-  return static_cast<std::size_t>(member->one_of(std::vector<std::string>(names.begin(), names.end())));
-}
-
-template <class Enum>
-void read_choice(const Reader& reader, std::string_view key, std::span<const std::string_view> names, Enum& field) {
-  if (const auto at = read_name(reader, key, names)) field = static_cast<Enum>(*at);
+void read_field(const Reader& member, const LayoutField& field, Layout& layout) {
+  if (field.is_switch) return field.set(layout, member.boolean() ? 1 : 0);
+  if (field.names.empty()) return field.set(layout, member.integer(field.least, field.most));
+  field.set(layout, static_cast<int>(member.one_of(std::vector<std::string>(field.names.begin(), field.names.end()))));
 }
 
 }  // namespace
@@ -90,10 +116,10 @@ std::string describe_layout(const Layout& layout) {
     if (!text.empty()) text += ' ';
     text += part;
   };
-  for (const Degree& degree : degrees) {
-    const bool always = degree.field == &Layout::dp || degree.field == &Layout::micro_batch;
-    if (layout.*degree.field != 1 || always) add(fmt::format("{}{}", degree.shown, layout.*degree.field));
+  for (const char* key : {"tp", "cp", "ep", "pp", "vp"}) {
+    if (const int value = layout_field(key).get(layout); value != 1) add(fmt::format("{}{}", key, value));
   }
+  add(fmt::format("dp{} mb{}", layout.dp, layout.micro_batch));
   if (layout.ep > 1 && layout.etp > 0 && layout.etp != layout.tp) add(fmt::format("etp{}", layout.etp));
   if (layout.cp > 1 && layout.cp_kind.set() && layout.cp_kind != ContextKind::ring) add(layout.cp_kind->name);
   if (!layout.stages.empty()) add(fmt::format("stages {}", fmt::join(layout.stages, "+")));
@@ -106,24 +132,47 @@ std::string describe_layout(const Layout& layout) {
   return text;
 }
 
+std::span<const LayoutField> layout_fields() {
+  static const std::array fields = {
+      degree<&Layout::tp>("tp", "tensor parallel degree"),
+      degree<&Layout::cp>("cp", "context parallel degree"),
+      degree<&Layout::pp>("pp", "pipeline stages"),
+      degree<&Layout::vp>("vp", "virtual stages on each"),
+      degree<&Layout::dp>("dp", "data parallel degree"),
+      degree<&Layout::ep>("ep", "expert parallel degree, folded over dp, cp and tp"),
+      degree<&Layout::etp>("etp", "tensor parallel degree inside an expert; unset = the stack's default"),
+      degree<&Layout::micro_batch>("micro_batch", "sequences a pass"),
+      number<&Layout::zero_stage>("zero_stage", 0, 3, "0 none, 1 optimizer, 2 + gradients, 3 + parameters sharded"),
+      number<&Layout::hsdp_shard>("hsdp_shard", 0, largest_degree,
+                                  "ZeRO-3 over this many ranks, replicated over the rest; 0 = all of dp * cp"),
+      on_or_off<&Layout::sequence_parallel>("sequence_parallel", "with tp > 1"),
+      choice<&Layout::recompute>("recompute", recompute_names, "activations that are computed again"),
+      schedule_field(),
+      choice<&Layout::stage_split>("stage_split", stage_split_names, "layers over stages"),
+      on_or_off<&Layout::overlap_grad_reduce>("overlap_grad_reduce", "gradients reduced behind backward"),
+      on_or_off<&Layout::overlap_param_gather>("overlap_param_gather", "parameters gathered behind forward"),
+      on_or_off<&Layout::tp_comm_overlap>("tp_comm_overlap", "gathers and scatters inside the GEMMs (userbuffers)"),
+      on_or_off<&Layout::ep_comm_overlap>("ep_comm_overlap",
+                                          "dispatch and combine behind the other micro-batch's compute"),
+      on_or_off<&Layout::overlap_p2p>("overlap_p2p", "pipeline sends behind compute"),
+      context_field()};
+  return fields;
+}
+
+const LayoutField& layout_field(std::string_view key) {
+  return *std::ranges::find(layout_fields(), key, &LayoutField::key);
+}
+
 Layout read_layout(const Reader& reader) {
-  std::vector<std::string_view> known = {"etp",         "zero_stage", "hsdp_shard", "schedule", "recompute",
-                                         "stage_split", "cp_kind",    "stages",     "order"};
-  for (const Degree& degree : degrees) known.emplace_back(degree.key);
-  for (const Flag& flag : flags) known.emplace_back(flag.key);
+  std::vector<std::string_view> known = {"stages", "order"};
+  for (const LayoutField& field : layout_fields()) known.push_back(field.key);
   reader.allow_only(known);
   Layout layout;
-  for (const Degree& degree : degrees) layout.*degree.field = reader.integer_or(degree.key, 1, 1, largest_degree);
-  for (const Flag& flag : flags) layout.*flag.field = reader.boolean_or(flag.key, layout.*flag.field);
-  layout.etp = reader.integer_or("etp", layout.etp, 1, largest_degree);
-  layout.zero_stage = reader.integer_or("zero_stage", layout.zero_stage, 0, 3);
-  layout.hsdp_shard = reader.integer_or("hsdp_shard", layout.hsdp_shard, 0, largest_degree);
-  read_choice(reader, "recompute", recompute_names, layout.recompute);
-  if (const auto at = read_name(reader, "schedule", schedule_names())) layout.schedule = pipeline_schedules()[*at];
-  if (const auto at = read_name(reader, "cp_kind", context_kind_names())) layout.cp_kind = context_kinds()[*at];
-  layout.stages = read_stages(reader);
+  for (const LayoutField& field : layout_fields()) {
+    if (const auto member = reader.find(field.key)) read_field(*member, field, layout);
+  }
+  if (const auto list = reader.find("stages")) layout.stages = read_stages(*list);
   if (const auto member = reader.find("order")) layout.order = read_order(member->string(), member->where());
-  read_choice(reader, "stage_split", stage_split_names, layout.stage_split);
   return layout;
 }
 

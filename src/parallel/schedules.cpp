@@ -57,6 +57,7 @@ constinit const ScheduleRow gpipe{.name = "gpipe",
                                   .order = orders::gpipe,
                                   .bubble = whole_ramp,
                                   .in_flight = all_in_flight,
+                                  .dominated_by = &one_f_one_b,
                                   .torchtitan = "GPipe",
                                   .nanotron = "afab"};
 

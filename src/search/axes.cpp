@@ -4,68 +4,39 @@
 
 #include <algorithm>
 #include <charconv>
-#include <type_traits>
 
 #include "meshwright/core/error.hpp"
 
 namespace meshwright::search {
 namespace {
 
-constexpr int largest_degree = 1 << 24;
 constexpr std::array<std::string_view, 2> switch_names = {"false", "true"};
 
-template <auto Member>
-int get(const Layout& layout) {
-  return static_cast<int>(layout.*Member);
-}
-template <auto Member>
-void set(Layout& layout, int value) {
-  layout.*Member = static_cast<std::remove_reference_t<decltype(layout.*Member)>>(value);
-}
-template <auto Member>
-constexpr AxisRow degree(Axis axis, std::string_view name) {
-  return {axis, name, get<Member>, set<Member>, {}, 1, largest_degree, 1};
-}
-template <auto Member>
-constexpr AxisRow choice(Axis axis, std::string_view name, std::span<const std::string_view> words,
-                         std::optional<int> off = std::nullopt) {
-  return {axis, name, get<Member>, set<Member>, words, 0, static_cast<int>(words.size()) - 1, off};
-}
-template <auto Member>
-constexpr AxisRow on_or_off(Axis axis, std::string_view name) {
-  return choice<Member>(axis, name, switch_names, 0);
+AxisRow axis(Axis axis, std::string_view key, std::optional<int> off = {}) {
+  const LayoutField& f = layout_field(key);
+  return {axis,    f.key,  f.get, f.set, f.is_switch ? std::span<const std::string_view>(switch_names) : f.names,
+          f.least, f.most, off};
 }
 
-int get_schedule(const Layout& layout) { return static_cast<int>(index_of(layout.schedule)); }
-void set_schedule(Layout& layout, int value) {
-  layout.schedule = pipeline_schedules()[static_cast<std::size_t>(value)];
-}
-AxisRow schedule_axis() {
-  const auto names = schedule_names();
-  return {Axis::schedule, "schedule", get_schedule, set_schedule, names, 0, static_cast<int>(names.size()) - 1, {}};
-}
-
-const std::array<AxisRow, axis_count> rows = {
-    degree<&Layout::tp>(Axis::tp, "tp"),
-    degree<&Layout::cp>(Axis::cp, "cp"),
-    degree<&Layout::pp>(Axis::pp, "pp"),
-    degree<&Layout::vp>(Axis::vp, "vp"),
-    degree<&Layout::dp>(Axis::dp, "dp"),
-    degree<&Layout::ep>(Axis::ep, "ep"),
-    degree<&Layout::etp>(Axis::etp, "etp"),
-    degree<&Layout::micro_batch>(Axis::micro_batch, "micro_batch"),
-    AxisRow{Axis::zero_stage, "zero_stage", get<&Layout::zero_stage>, set<&Layout::zero_stage>, {}, 0, 3, 0},
-    AxisRow{
-        Axis::hsdp_shard, "hsdp_shard", get<&Layout::hsdp_shard>, set<&Layout::hsdp_shard>, {}, 0, largest_degree, 0},
-    choice<&Layout::recompute>(Axis::recompute, "recompute", recompute_names, 0),
-    schedule_axis(),
-    choice<&Layout::stage_split>(Axis::stage_split, "stage_split", stage_split_names),
-    on_or_off<&Layout::sequence_parallel>(Axis::sequence_parallel, "sequence_parallel"),
-    on_or_off<&Layout::overlap_grad_reduce>(Axis::overlap_grad_reduce, "overlap_grad_reduce"),
-    on_or_off<&Layout::overlap_param_gather>(Axis::overlap_param_gather, "overlap_param_gather"),
-    on_or_off<&Layout::tp_comm_overlap>(Axis::tp_comm_overlap, "tp_comm_overlap"),
-    on_or_off<&Layout::ep_comm_overlap>(Axis::ep_comm_overlap, "ep_comm_overlap"),
-    on_or_off<&Layout::overlap_p2p>(Axis::overlap_p2p, "overlap_p2p")};
+const std::array<AxisRow, axis_count> rows = {axis(Axis::tp, "tp", 1),
+                                              axis(Axis::cp, "cp", 1),
+                                              axis(Axis::pp, "pp", 1),
+                                              axis(Axis::vp, "vp", 1),
+                                              axis(Axis::dp, "dp", 1),
+                                              axis(Axis::ep, "ep", 1),
+                                              axis(Axis::etp, "etp", 1),
+                                              axis(Axis::micro_batch, "micro_batch", 1),
+                                              axis(Axis::zero_stage, "zero_stage", 0),
+                                              axis(Axis::hsdp_shard, "hsdp_shard", 0),
+                                              axis(Axis::recompute, "recompute", 0),
+                                              axis(Axis::schedule, "schedule"),
+                                              axis(Axis::stage_split, "stage_split"),
+                                              axis(Axis::sequence_parallel, "sequence_parallel", 0),
+                                              axis(Axis::overlap_grad_reduce, "overlap_grad_reduce", 0),
+                                              axis(Axis::overlap_param_gather, "overlap_param_gather", 0),
+                                              axis(Axis::tp_comm_overlap, "tp_comm_overlap", 0),
+                                              axis(Axis::ep_comm_overlap, "ep_comm_overlap", 0),
+                                              axis(Axis::overlap_p2p, "overlap_p2p", 0)};
 
 std::string_view trimmed(std::string_view text) {
   const auto first = text.find_first_not_of(' ');

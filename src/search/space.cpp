@@ -130,16 +130,17 @@ std::vector<PipelineSchedule> schedules(const Framework& framework, const Limits
     const PipelineSchedule only = vp > 1 ? PipelineSchedule::interleaved : PipelineSchedule::one_f_one_b;
     return admitted(only) ? std::vector{only} : std::vector<PipelineSchedule>{};
   }
-  const bool stated = limits.filter.fixed(Axis::schedule).has_value();
-  std::vector<PipelineSchedule> out;
-  for (const PipelineSchedule s :
-       {PipelineSchedule::one_f_one_b, PipelineSchedule::zero_bubble_h1, PipelineSchedule::zero_bubble_h2,
-        PipelineSchedule::zero_bubble_v, PipelineSchedule::dual_pipe}) {
-    if (admitted(s) && (stated || runs(framework, s))) out.push_back(s);
+  if (limits.filter.fixed(Axis::schedule)) {
+    std::vector<PipelineSchedule> stated(pipeline_schedules().begin(), pipeline_schedules().end());
+    std::erase_if(stated, [&](PipelineSchedule s) { return !admitted(s); });
+    return stated;
   }
-  // GPipe has 1F1B's bubble and more activations: only where it is all that the stack has, or asked for.
-  const bool only_gpipe = !runs(framework, PipelineSchedule::one_f_one_b) && out.empty();
-  if (admitted(PipelineSchedule::gpipe) && (stated || only_gpipe)) out.push_back(PipelineSchedule::gpipe);
+  std::vector<PipelineSchedule> out;
+  for (const PipelineSchedule s : framework.rules.schedules.rows) {
+    const bool of_virtual_stages = s->without_virtual_stages != nullptr;
+    const bool beaten = s->dominated_by != nullptr && runs(framework, *s->dominated_by);
+    if (!of_virtual_stages && !beaten && admitted(s)) out.push_back(s);
+  }
   return out;
 }
 

@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "meshwright/collectives/estimate.hpp"
 #include "meshwright/core/error.hpp"
+#include "meshwright/hardware/catalog.hpp"
 #include "topology/clusters.hpp"
 
 namespace meshwright::collectives {
@@ -19,7 +21,7 @@ const CollectiveEvaluation* find(const std::vector<CollectiveEvaluation>& all, s
 }
 
 TEST(CostModel, NamesAreReadBack) {
-  for (const CostModel m : {CostModel::alpha_beta, CostModel::loggp, CostModel::flow})
+  for (const CostModel m : {CostModel::calibrated, CostModel::alpha_beta, CostModel::loggp, CostModel::flow})
     EXPECT_EQ(parse_cost_model(name(m), ""), m);
   EXPECT_EQ(parse_cost_model("alpha_beta", ""), CostModel::alpha_beta);
   EXPECT_THROW(parse_cost_model("alpa-beta", "--cost-model"), Error);
@@ -49,6 +51,29 @@ TEST(Evaluate, RingsAndTreesOverNodesUseAllNics) {
 TEST(Evaluate, SwitchesCombineWhereTheyAre) {
   const auto inside = evaluate(CostModel::alpha_beta, Collective::all_reduce, 1_MiB, dgx_h100(1), 8);
   EXPECT_EQ(find(inside, "sharp"), nullptr);  // of the network, not of NVLink
+}
+
+// 256 ranks are 130,560 messages of a ring; 4,096 would be 33 million, which nobody waits for.
+TEST(Evaluate, LogGPSweepsWhatItCanAndLeavesOutTheRest) {
+  const auto ring = [](int nodes) {
+    return evaluate(CostModel::loggp, Collective::all_reduce, 1_GiB, dgx_h100(nodes), 8 * nodes, 1, "ring");
+  };
+  const double beta =
+      evaluate(CostModel::alpha_beta, Collective::all_reduce, 1_GiB, dgx_h100(32), 256, 1, "ring")[0].time.value();
+  ASSERT_EQ(ring(32).size(), 1u);
+  EXPECT_GT(ring(32)[0].time.value(), beta);  // one NIC a node: a flat ring has no second channel
+  EXPECT_TRUE(ring(512).empty());
+}
+
+TEST(Evaluate, CalibratedIsWhatEstimateSays) {
+  const Cluster cluster = make_cluster(builtin_catalog(), "dgx-h100", 2);
+  const auto all = evaluate(CostModel::calibrated, Collective::all_reduce, 1_GiB, cluster, 16);
+  ASSERT_GT(all.size(), 2u);
+  const CollectiveEstimate best =
+      estimate(Collective::all_reduce, 1_GiB, place_group(cluster, 16, 1), platform_of(cluster));
+  EXPECT_EQ(all.front().time, best.time);
+  EXPECT_EQ(all.front().algorithm, best.algorithm);
+  EXPECT_EQ(all.front().protocol, best.protocol);
 }
 
 TEST(Evaluate, FastestFirstAndOnlyWhatApplies) {

@@ -7,6 +7,7 @@
 
 #include "meshwright/parallel/json.hpp"
 #include "meshwright/parallel/prediction.hpp"
+#include "parallel/stated_recipe.hpp"
 
 namespace meshwright::tests {
 namespace {
@@ -115,13 +116,7 @@ std::string stated(const Job& job) {
   spec.cluster.network.routing = network.routing;
   spec.cluster.network.oversubscription = {1.0};
   spec.layout = Reader::text(to_json(*job.layout), "layout.json");
-  std::string recipe;
-  for (const std::string& line : job.assumptions) {
-    if (!line.starts_with("recipe ")) continue;
-    const std::size_t colon = line.find(": {"), end = line.rfind(" (");
-    recipe += (recipe.empty() ? "{\"" : ", \"") + line.substr(7, colon - 7) + "\"" + line.substr(colon, end - colon);
-  }
-  if (!recipe.empty()) spec.recipe = Reader::text(recipe + "}", "recipe.json");
+  spec.recipe = Reader::text(stated_recipe(job), "recipe.json");
   return to_json(spec);
 }
 

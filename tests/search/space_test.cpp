@@ -48,6 +48,21 @@ TEST(Space, OneStageHasOneSchedule) {
   EXPECT_EQ(virtual_stages(job, {}, 1), std::vector{1});
 }
 
+// A row that a stack names is searched, in the table or beside it; GPipe only where 1F1B doesn't run.
+TEST(Space, SchedulesAreThoseOfTheStack) {
+  static const ScheduleRow toy = [] {
+    ScheduleRow row = PipelineSchedule::zero_bubble_h1.row();
+    row.name = "toy";
+    return row;
+  }();
+  Framework stack = test_job("llama-3.1-8b", "dgx-h100", 1, 4096, 64).framework;
+  stack.rules.schedules.rows = {PipelineSchedule::gpipe, PipelineSchedule::one_f_one_b, PipelineSchedule::interleaved,
+                                toy};
+  EXPECT_EQ(schedules(stack, {}, 4, 1), (std::vector<PipelineSchedule>{PipelineSchedule::one_f_one_b, toy}));
+  stack.rules.schedules.rows = {PipelineSchedule::gpipe};
+  EXPECT_EQ(schedules(stack, {}, 4, 1), std::vector{PipelineSchedule::gpipe});
+}
+
 TEST(Space, FixedValuesAreTriedEvenWhereTheyAreUnusual) {
   const Job job = test_job("llama-3.1-8b", "dgx-h100", 8, 8192, 64);
   Limits limits;

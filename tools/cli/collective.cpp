@@ -1,12 +1,12 @@
-// meshwright collective: nccl-tests' table, predicted, and a measured log laid beside it.
+// meshwright collective: nccl-tests' table, predicted; what was measured laid beside it (measured.hpp).
 #include <fmt/format.h>
 
 #include <iostream>
 #include <memory>
 
 #include "command.hpp"
-#include "meshwright/calibrate/diagnose.hpp"
-#include "meshwright/calibrate/nccl_tests.hpp"
+#include "measured.hpp"
+#include "meshwright/calibrate/collective_records.hpp"
 #include "meshwright/collectives/evaluate.hpp"
 #include "meshwright/core/units.hpp"
 #include "table.hpp"
@@ -18,9 +18,10 @@ using Json = nlohmann::ordered_json;
 
 struct Options {
   std::string collective, cluster, begin = "1K", end = "8G", algorithm = "auto", protocol, policy = "fastest";
-  std::string cost_model, measured;
+  std::string cost_model = "calibrated";
+  ObservationOptions seen;
   double factor = 2;
-  int nodes = 0, ranks = 0;
+  int nodes = 0, ranks = 0, least_channels = 0, most_channels = 0;
   bool nvls_off = false, sharp = false, json = false;
 };
 
@@ -68,12 +69,17 @@ CollectiveTable question(const Options& o, const Cluster& cluster) {
   table.place = place_group(cluster, table.ranks, 1);
   table.platform = platform_of(cluster);
   table.options = forced(o);
+  table.least_channels = o.least_channels, table.most_channels = o.most_channels;
   return table;
 }
 
 std::vector<Row> calibrated_rows(CollectiveTable table, const Options& o, const Cluster& cluster) {
   for (const Bytes b : sizes(o)) table.rows.push_back({b, {}, table.options});
-  if (o.policy == "nccl") follow_tuner(table, cluster);
+  const bool known = o.policy == "nccl" && follow_tuner(table, cluster);
+  if (!known && (o.least_channels > 0 || o.most_channels > 0)) {
+    throw Error("--policy", fmt::format("NCCL's tuner has no model of {} with {} on {}, whose channels could be forced",
+                                        o.collective, o.algorithm, cluster.name));
+  }
   std::vector<Row> rows;
   for (const MeasuredRow& row : table.rows) {
     const CollectiveEstimate e = estimate(table.collective, row.bytes, table.place, table.platform, row.options);
@@ -82,23 +88,28 @@ std::vector<Row> calibrated_rows(CollectiveTable table, const Options& o, const 
   return rows;
 }
 
-/// A schedule played message by message takes longer than anyone waits for beyond these many ranks.
-void check_played(CostModel model, int ranks) {
-  const int most = model == CostModel::loggp ? 32 : model == CostModel::flow ? 1024 : ranks;
-  if (ranks > most) {
-    throw Error("--cost-model", fmt::format("found {} ranks, expected at most {} for this model; without it the "
-                                            "calibrated time serves any number",
-                                            ranks, most));
-  }
+/// Flows on the graph of a larger fabric take longer than anyone waits for.
+constexpr int most_flow_ranks = 1024;
+
+[[noreturn]] void refuse(CostModel model, const std::string& algorithm) {
+  if (model != CostModel::loggp)
+    throw Error("--cost-model", fmt::format("{} has no schedule for this group", name(model)));
+  throw Error("--cost-model",
+              fmt::format("loggp plays messages one by one: found no row{} of at most {} messages without switches; "
+                          "expected fewer --ranks, or alpha-beta or calibrated, which serve any number",
+                          algorithm.empty() ? "" : " " + algorithm, most_swept_messages));
 }
 
-std::vector<Row> modelled_rows(const CollectiveTable& table, const Options& o, const Cluster& cluster) {
-  const CostModel model = parse_cost_model(o.cost_model, "--cost-model");
-  check_played(model, table.ranks);
+std::vector<Row> modelled_rows(CostModel model, const CollectiveTable& table, const Options& o,
+                               const Cluster& cluster) {
+  if (model == CostModel::flow && table.ranks > most_flow_ranks) {
+    throw Error("--ranks",
+                fmt::format("found {}, expected at most {} for --cost-model flow", table.ranks, most_flow_ranks));
+  }
   std::vector<Row> rows;
   for (const Bytes b : sizes(o)) {
     const auto all = evaluate(model, table.collective, b, cluster, table.ranks, 1, table.options.algorithm);
-    if (all.empty()) throw Error("--cost-model", fmt::format("{} has no schedule for this group", o.cost_model));
+    if (all.empty()) refuse(model, table.options.algorithm);
     rows.push_back({b, all.front().time, std::string(all.front().algorithm), "", all.front().limiting_link});
   }
   return rows;
@@ -130,68 +141,13 @@ void print_rows(const std::vector<Row>& rows, double factor) {
   std::cout << table.render();
 }
 
-Json finding_json(const LikelyCause& f) {
-  return {{"cause", f.cause}, {"reason", f.reason}, {"check", f.check}, {"misfit", f.misfit}};
-}
-
-void print_comparison_json(const CollectiveCheck& checked, const Diagnosis& d, double factor) {
-  Json document = {{"rows", Json::array()},
-                   {"diagnosis",
-                    {{"healthy", d.healthy},
-                     {"summary", d.summary},
-                     {"plateau", d.plateau},
-                     {"latency", d.latency},
-                     {"shortfall_from_bytes", d.shortfall_from.value()},
-                     {"findings", Json::array()}}}};
-  for (const CheckedRow& r : checked.rows) {
-    Json row = row_json({r.bytes, r.predicted, std::string(r.algorithm), std::string(r.protocol), ""}, factor);
-    row["measured_time_us"] = r.measured.value() * 1e6;
-    row["relative_error"] = r.error();
-    document["rows"].push_back(row);
-  }
-  for (const LikelyCause& f : d.findings) document["diagnosis"]["findings"].push_back(finding_json(f));
-  print_json(document);
-}
-
-void print_comparison(const CollectiveCheck& checked, const Diagnosis& d, double factor) {
-  Table shown({{"size (B)"},
-               {"measured (us)"},
-               {"predicted (us)"},
-               {"error"},
-               {"busbw measured"},
-               {"busbw predicted"},
-               {"algorithm", Align::left},
-               {"protocol", Align::left}});
-  for (const CheckedRow& r : checked.rows) {
-    shown.add({fmt::format("{:.0f}", r.bytes.value()), fmt::format("{:.2f}", r.measured.value() * 1e6),
-               fmt::format("{:.2f}", r.predicted.value() * 1e6), fmt::format("{:+.0f} %", 100 * r.error()),
-               fmt::format("{:.2f}", gigabytes_a_second(r.bytes, r.measured) * factor),
-               fmt::format("{:.2f}", gigabytes_a_second(r.bytes, r.predicted) * factor), std::string(r.algorithm),
-               std::string(r.protocol)});
-  }
-  std::cout << shown.render() << "\n" << bold("Diagnosis: ") << d.summary << "\n";
-  for (const LikelyCause& f : d.findings) {
-    std::cout << "  " << bold(f.cause) << "\n" << wrap(f.reason, 4) << "\n" << wrap("check: " + f.check, 4) << "\n";
-  }
-}
-
-/// Measurement beside prediction under the tuner's choice, and what a shortfall is consistent with.
-void compare(const Options& o, const CollectiveTable& asked, const Cluster& cluster) {
-  const NcclTestsLog log = read_nccl_tests_log(read_file(o.measured), o.measured);
-  CollectiveTable table = table_of_log(log, cluster, asked.collective, o.ranks);
-  table.options = asked.options;
-  follow_tuner(table, cluster);
-  const CollectiveCheck checked = check(table);
-  if (!checked.skipped.empty()) throw Error(o.measured, checked.skipped);
-  const Diagnosis d = diagnose({.cluster = cluster,
-                                .collective = table.collective,
-                                .ranks = table.ranks,
-                                .rows = table.rows,
-                                .options = table.options,
-                                .lines = log.remarks});
-  const double factor = busbw_factor(table.collective, table.ranks).value();
-  if (o.json) return print_comparison_json(checked, d, factor);
-  print_comparison(checked, d, factor);
+void check_channels(const Options& o) {
+  const bool forced = o.least_channels > 0 || o.most_channels > 0;
+  if (forced && o.policy != "nccl" && !o.seen.any())
+    throw Error(o.most_channels > 0 ? "--max-nchannels" : "--min-nchannels", "has a meaning with --policy nccl only");
+  if (o.most_channels > 0 && o.least_channels > o.most_channels)
+    throw Error("--min-nchannels",
+                fmt::format("found {}, expected at most --max-nchannels {}", o.least_channels, o.most_channels));
 }
 
 void run(const Options& o, const Globals& globals) {
@@ -199,13 +155,19 @@ void run(const Options& o, const Globals& globals) {
     const std::vector<std::string> valid = {"fastest", "nccl"};
     throw Error("--policy", fmt::format("'{}' is not a policy{}", o.policy, suggestion(o.policy, valid)));
   }
+  check_channels(o);
   const Catalog catalog = load_catalog(globals.hardware);
   Cluster cluster = make_cluster(catalog, o.cluster, o.nodes, 0);
   if (o.nodes == 0 && o.ranks > cluster.accelerators()) cluster = make_cluster(catalog, o.cluster, 0, o.ranks);
   const CollectiveTable table = question(o, cluster = taken(cluster, o.ranks));
-  if (!o.measured.empty()) return compare(o, table, cluster);
+  if (o.seen.any()) {
+    CollectiveTable asked = table;
+    if (!o.seen.measured.empty()) asked.ranks = o.ranks;
+    return print_diagnosis(o.seen, asked, cluster, o.json);
+  }
+  const CostModel model = parse_cost_model(o.cost_model, "--cost-model");
   const std::vector<Row> rows =
-      o.cost_model.empty() ? calibrated_rows(table, o, cluster) : modelled_rows(table, o, cluster);
+      model == CostModel::calibrated ? calibrated_rows(table, o, cluster) : modelled_rows(model, table, o, cluster);
   const double factor = busbw_factor(table.collective, table.ranks).value();
   if (o.json) {
     Json document = {
@@ -231,14 +193,16 @@ void add_collective(CLI::App& command, const Globals& globals) {
   command.add_option("-b,--begin", o->begin, "Smallest size (1K = 1024)");
   command.add_option("-e,--end", o->end, "Largest size");
   command.add_option("-f,--factor", o->factor, "Step between sizes")->check(decimal_number(1.01, 1e6));
-  command.add_option("--algo", o->algorithm, "auto, ring, tree, nvls, nvls_tree, collnet, pairwise, direct")
+  command.add_option("--algo", o->algorithm, "auto, or a row of `meshwright algorithms`: ring, tree, nvls, bruck, ...")
       ->check(some_text());
   command.add_option("--proto", o->protocol, "LL, LL128 or Simple")->check(some_text());
   command.add_option("--policy", o->policy, "fastest, or nccl: what NCCL's tuner would choose")->check(some_text());
-  command.add_option("--cost-model", o->cost_model, "alpha-beta, loggp or flow, instead of the calibrated time")
-      ->check(some_text());
-  command.add_option("--measured", o->measured, "nccl-tests log to lay beside the prediction, with a diagnosis")
-      ->check(some_text());
+  command.add_option("--min-nchannels", o->least_channels, "NCCL_MIN_NCHANNELS, with --policy nccl")
+      ->check(whole_number(1, 64));
+  command.add_option("--max-nchannels", o->most_channels, "NCCL_MAX_NCHANNELS, with --policy nccl")
+      ->check(whole_number(1, 64));
+  command.add_option("--cost-model", o->cost_model, "calibrated, alpha-beta, loggp or flow")->check(some_text());
+  add_observation_options(command, o->seen);
   command.add_flag("--no-nvls", o->nvls_off, "As with NCCL_NVLS_ENABLE=0");
   command.add_flag("--sharp", o->sharp, "As with NCCL_COLLNET_ENABLE=1: reduction in the network's switches");
   command.add_flag("--json", o->json, "One JSON document");

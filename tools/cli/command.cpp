@@ -36,13 +36,16 @@ constexpr std::array table = {
     Command{"collective", "Time a collective as nccl-tests would print it", add_collective,
             "  meshwright collective all_reduce --cluster dgx-h100 --nodes 2 -b 1K -e 8G -f 4\n"
             "  meshwright collective all_to_all --cluster dgx-b200 --nodes 16 --json\n"
-            "  meshwright collective all_reduce --cluster dgx-a100 --nodes 4 --algo ring --policy nccl"},
+            "  meshwright collective all_reduce --cluster dgx-a100 --nodes 4 --policy nccl --max-nchannels 4\n"
+            "  meshwright collective all_reduce --cluster dgx-h100 --nodes 2 --measured all_reduce.log \\\n"
+            "      --raw-rdma write_bw.txt --one-node-busbw '470 GB/s'"},
     Command{"algorithms", "List the collective algorithms with closed forms", add_algorithms,
             "  meshwright algorithms\n"
             "  meshwright algorithms --json"},
     Command{"topo", "Show, check or import a topology", add_topo,
             "  meshwright topo show dgx-h100 --nodes 64\n"
             "  meshwright topo check cluster.json\n"
+            "  meshwright topo check dgx-h100 --nodes 2 --measured ib_write_bw.txt\n"
             "  nvidia-smi topo -m > topo.txt && meshwright topo import topo.txt"},
     Command{"model", "List and show models", add_model,
             "  meshwright model list\n"

@@ -7,6 +7,27 @@ namespace {
 
 constexpr int largest_count = 1 << 24;  // as in job files
 
+/// The "collectives" object of a job file; nothing where nothing is forced.
+std::optional<Reader> collectives_of(const JobOptions& o) {
+  nlohmann::ordered_json object = nlohmann::ordered_json::object();
+  if (o.nvls_off) object["nvls"] = false;
+  if (o.sharp) object["sharp"] = true;
+  for (std::string_view rest = o.algorithm; !rest.empty();) {
+    const std::string_view part = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(rest.size(), part.size() + 1));
+    const std::size_t equals = part.find('=');
+    nlohmann::ordered_json& algorithm = object["algorithm"];
+    if (equals == std::string_view::npos)
+      algorithm = part;
+    else if (algorithm.is_string())
+      throw Error("--algo", "found a name for all collectives and one for one of them, expected either");
+    else
+      algorithm[std::string(part.substr(0, equals))] = part.substr(equals + 1);
+  }
+  if (object.empty()) return std::nullopt;
+  return Reader::text(object.dump(), "--algo");
+}
+
 }  // namespace
 
 void add_job_options(CLI::App& command, JobOptions& o) {
@@ -35,6 +56,10 @@ void add_job_options(CLI::App& command, JobOptions& o) {
   command
       .add_option("--moe-imbalance", o.moe_imbalance, "Tokens of the busiest expert rank over the mean; 1 by default")
       ->check(decimal_number(1, 1000));
+  command.add_option("--algo", o.algorithm, "Collective algorithm: ring, or all_reduce=tree,all_gather=ring")
+      ->check(some_text());
+  command.add_flag("--no-nvls", o.nvls_off, "As with NCCL_NVLS_ENABLE=0");
+  command.add_flag("--sharp", o.sharp, "As with NCCL_COLLNET_ENABLE=1: reduction in the network's switches");
 }
 
 JobSpec job_spec(const JobOptions& o) {
@@ -46,6 +71,7 @@ JobSpec job_spec(const JobOptions& o) {
                .framework = o.framework,
                .framework_version = o.framework_version,
                .places = {"--", Places::Spelling::flag}};
+  spec.collectives = collectives_of(o);
   if (o.moe_imbalance > 0) spec.moe_imbalance = o.moe_imbalance;
   return spec;
 }

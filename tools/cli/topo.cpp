@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "command.hpp"
+#include "measured.hpp"
 #include "meshwright/core/text.hpp"
 #include "meshwright/core/units.hpp"
 #include "meshwright/hardware/catalog.hpp"
@@ -26,6 +27,7 @@ struct ClusterOptions {
   std::string cluster;
   int nodes = 0, gpus = 0;
   std::string topology;
+  ObservationOptions seen;  ///< of `check`
   bool json = false;
 };
 
@@ -289,9 +291,20 @@ void run_show(const ClusterOptions& options, const Globals& globals) {
   for (const std::string& assumption : s.cluster.assumptions) std::cout << dim(wrap("assumed: " + assumption));
 }
 
+/// An all-reduce of the whole cluster.
+CollectiveTable asked_of(const Cluster& cluster) {
+  CollectiveTable table;
+  table.id = table.source = "topo check";
+  table.ranks = cluster.accelerators();
+  table.place = place_group(cluster, table.ranks, 1);
+  table.platform = platform_of(cluster);
+  return table;
+}
+
 void run_check(const ClusterOptions& options, const Globals& globals) {
   const Cluster cluster = cluster_of(options, globals);
   build_fabric(cluster);  // refuses topologies it does not know
+  if (options.seen.any()) return print_diagnosis(options.seen, asked_of(cluster), cluster, options.json);
   const std::vector<Finding> findings = check_cluster(cluster);
   if (options.json) {
     print_json({{"cluster", cluster.name},
@@ -320,8 +333,9 @@ void add_topo(CLI::App& command, const Globals& globals) {
   CLI::App* show = command.add_subcommand("show", "Picture, tiers, bisection, bill of materials, cost of failures");
   auto shown = add_cluster_options(*show);
   show->callback([shown, &globals] { run_show(*shown, globals); });
-  CLI::App* check = command.add_subcommand("check", "Findings for a cluster as described");
+  CLI::App* check = command.add_subcommand("check", "Findings for a cluster as described, or as measured");
   auto checked = add_cluster_options(*check);
+  add_observation_options(*check, checked->seen);
   check->callback([checked, &globals] { run_check(*checked, globals); });
   CLI::App* import =
       command.add_subcommand("import", "Read nvidia-smi topo -m, rocm-smi --showtopo or NCCL topology XML");

@@ -25,6 +25,7 @@ struct CollectiveTable {
   GroupPlace place;
   Platform platform;
   CollectiveOptions options;
+  int least_channels = 0, most_channels = 0;  ///< NCCL_MIN_NCHANNELS, NCCL_MAX_NCHANNELS; 0 = free
   std::vector<MeasuredRow> rows;
   bool healthy = true;
   std::string skipped;  ///< the rule that leaves it out, or empty; never the size of its error
@@ -39,8 +40,10 @@ CollectiveTable read_collective_table(const Reader& record, const Catalog& catal
 std::optional<Cluster> cluster_of_record(const Reader& record, const Catalog& catalog);
 /// Restricts each row to the algorithm and protocol that NCCL's tuner picks there: a benchmark shows what the library
 /// chose, not what would have been fastest. Where the tuner has no model (other vendors, all-to-all, PCIe boxes, pairs
-/// that the medium lacks), the fastest stands.
-void follow_tuner(CollectiveTable& table, const Cluster& cluster);
+/// that the medium lacks), the fastest stands. Channels that are forced change the tuner's choice, and fewer of them
+/// than it would take reach as much less; a forced algorithm or protocol stands. False where the tuner had no say: then
+/// forced channels have no meaning.
+bool follow_tuner(CollectiveTable& table, const Cluster& cluster);
 
 struct CheckedRow {
   Bytes bytes{};

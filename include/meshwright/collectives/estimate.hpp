@@ -23,6 +23,7 @@ struct CollectiveOptions {
   bool collnet = false;   ///< NCCL_COLLNET_ENABLE: reduction in the network's switches, where they can; off as in NCCL
   /// Channels over those that the library would take (NCCL_MAX_NCHANNELS): what they reach falls with them.
   double channel_share = 1;
+  const Algorithm* beside = nullptr;     ///< a row beside the table, taken as if it stood in it
   int token_nodes = 0, token_ranks = 0;  ///< node-limited exchanges: nodes of a token, and ranks in each of them
 
   friend bool operator==(const CollectiveOptions&, const CollectiveOptions&) = default;

@@ -1,7 +1,7 @@
 #pragma once
-// One schedule, three cost models: alpha-beta on a group's levels, the LogGP clock sweep, and flows that share the
-// links of the topology graph. They answer what an algorithm does to a network; for what a library reaches, see
-// estimate().
+// One table of rows, four cost models: what a library reaches on the platform's media (calibrated, estimate.hpp),
+// alpha-beta on a group's levels, the LogGP clock sweep, and flows that share the links of the topology graph. The last
+// three answer what an algorithm does to a network.
 #include <array>
 #include <optional>
 #include <span>
@@ -18,8 +18,8 @@
 
 namespace meshwright::collectives {
 
-enum class CostModel { alpha_beta, loggp, flow };
-inline constexpr std::array<std::string_view, 3> cost_model_names = {"alpha-beta", "loggp", "flow"};
+enum class CostModel { calibrated, alpha_beta, loggp, flow };
+inline constexpr std::array<std::string_view, 4> cost_model_names = {"calibrated", "alpha-beta", "loggp", "flow"};
 constexpr std::string_view name(CostModel m) { return cost_model_names[static_cast<std::size_t>(m)]; }
 /// Throws Error(where, ...) with the nearest spelling.
 CostModel parse_cost_model(std::string_view text, const std::string& where);
@@ -52,10 +52,11 @@ int best_segments(const Algorithm& row, const Shape& shape, Bytes n, const Level
 /// LogGP parameters in femtoseconds (a byte takes 20,000 fs at 50 GB/s). o = g = alpha / 20, L = alpha - 2o: the
 /// proportions of the ATLAHS parameters for GPU clusters (o 200 ns, L 3,700 ns; arXiv 2505.08936).
 LogGP loggp_femtoseconds(const AlphaBeta& link);
+/// A sweep of so many messages takes about a second; a ring of 512 ranks has 523,264 of them.
+inline constexpr std::size_t most_swept_messages = 600000;
 /// The clock sweep of a schedule, messages leaving as soon as their data is there. Nothing for schedules with switches
-/// or of more than `most_messages` messages. One network: `link` stands for all levels.
-std::optional<Seconds> loggp_time(const Schedule& schedule, Bytes n, const AlphaBeta& link,
-                                  std::size_t most_messages = 4000000);
+/// or of more than `most_swept_messages` messages. One network: `link` stands for all levels.
+std::optional<Seconds> loggp_time(const Schedule& schedule, Bytes n, const AlphaBeta& link);
 /// Closed form of the sweep for schedules in lock-step (every rank sends and receives one message a round, all alike,
 /// and waits for it): rounds (2o + L) + (wire_bytes - rounds) max(O, G); holds for g <= 2o + L and O = 0.
 std::uint64_t lock_step_time(const LogGP& parameters, std::uint64_t rounds, std::uint64_t wire_bytes);
@@ -75,10 +76,12 @@ struct CollectiveEvaluation {
   std::string_view algorithm;
   Seconds time{};
   int segments = 1;
+  std::string_view protocol{};  ///< of the calibrated model
   std::string limiting_link{};  ///< level, or resource of the graph, that takes most of the time
 };
 /// Rows of the table for a group of `size` ranks, `stride` apart, on a cluster, under one model; fastest first. Every
-/// group of the axis communicates at once. `algorithm` empty = all that apply. In-switch rows only where a level
+/// group of the axis communicates at once. `algorithm` empty = all that apply; the calibrated model then asks for rows
+/// that the platform's library has. In-switch rows only where a level
 /// reduces, torus rows only on tori. Throws Error for an algorithm that doesn't exist; empty where none applies.
 std::vector<CollectiveEvaluation> evaluate(CostModel model, Collective collective, Bytes n, const Cluster& cluster,
                                            int size, int stride = 1, std::string_view algorithm = {});

@@ -33,6 +33,7 @@ struct CatalogData {
   std::vector<Node> nodes;
   std::vector<ReferenceCluster> clusters;
   std::vector<Medium> media;
+  std::vector<std::filesystem::path> folders{};  ///< of the overlays in it, in their order
   std::vector<Reader> frameworks;  ///< entries of overlays ({"frameworks": [...]}), for parallel/framework
 
   /// The entry of that name or alias, whatever its case, dashes and vendor ("NVIDIA H100 80GB HBM3"). Throws

@@ -12,6 +12,7 @@
 
 #include "meshwright/core/reader.hpp"
 #include "meshwright/hardware/catalog.hpp"
+#include "meshwright/parallel/collective_choices.hpp"
 #include "meshwright/parallel/framework.hpp"
 #include "meshwright/parallel/layout.hpp"
 #include "meshwright/workload/precision.hpp"
@@ -37,6 +38,7 @@ struct JobSpec {
   std::string framework{};                  ///< "" = megatron-core
   std::string framework_version{}, date{};  ///< the release, or when it ran; both "" = the newest
   std::optional<Reader> recipe{};           ///< a "recipe" object, over that of the stack's release
+  std::optional<Reader> collectives{};      ///< a "collectives" object: what is forced of the collective library
   std::optional<double> moe_imbalance{};    ///< busiest expert rank over the mean, 1 to 1000; nothing = 1
   std::optional<Reader> layout{};           ///< a "layout" object, whose defaults follow from the job
   std::vector<std::string> assumptions{};   ///< what whoever describes the job had to assume
@@ -48,6 +50,7 @@ struct Figures {
   Accelerator accelerator;
   Platform platform;
   Framework framework;
+  CollectiveChoices collectives;
 };
 using FigureEdit = std::function<void(Figures&)>;
 
@@ -61,6 +64,7 @@ struct JobParts {
   Precision precision;
   Framework framework;
   Recipe recipe;                         ///< complete: every part from the stack or said
+  CollectiveChoices collectives;         ///< forced; nothing by default
   double moe_imbalance = 1;              ///< busiest expert rank over the mean
   std::vector<std::string> assumptions;  ///< every default that entered, the layout's included
   std::optional<Layout> layout;          ///< where one was described
@@ -84,6 +88,7 @@ class Job {
   const Precision& precision;
   const Framework& framework;
   const Recipe& recipe;
+  const CollectiveChoices& collectives;
   const double& moe_imbalance;
   const std::vector<std::string>& assumptions;
   const std::optional<Layout>& layout;
@@ -96,7 +101,8 @@ class Job {
 };
 
 /// {"model", "cluster", "nodes", "gpus", "seq_len", "global_batch", "precision", "framework", "framework_version",
-/// "recipe", "moe_imbalance", "layout"}; unknown keys are refused. "model" and "cluster" are names, paths or objects.
+/// "recipe", "collectives", "moe_imbalance", "layout"}; unknown keys are refused. "model" and "cluster" are names,
+/// paths or objects.
 JobSpec read_job_spec(const Reader& reader);
 /// The object that read_job_spec() reads: what was said, and nothing else.
 std::string to_json(const JobSpec& spec);

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -69,6 +70,23 @@ struct Layout {
   int accelerators() const { return tp * cp * pp * dp; }
   friend bool operator==(const Layout&, const Layout&) = default;
 };
+
+/// A field of Layout that a number, a switch or a name gives: one row, for readers and writers, searches and Python.
+struct LayoutField {
+  std::string_view key;  ///< in a layout's JSON
+  std::string_view doc;
+  int (*get)(const Layout& layout);        ///< the number, 0 or 1, or the place among `names`; below `least`: unset
+  void (*set)(Layout& layout, int value);  ///< the inverse
+  int least = 0, most = 0;                 ///< what may be said
+  std::span<const std::string_view> names = {};  ///< of the values 0, 1, ...; empty for numbers and switches
+  bool is_switch = false;
+  std::string_view (*row_name)(const Layout& layout) = nullptr;  ///< where another table's row is held, in it or not
+};
+inline constexpr int largest_degree = 1 << 20;
+/// All but `stages` and `order`, in the order in which they are written.
+std::span<const LayoutField> layout_fields();
+/// The row of that key, which must exist.
+const LayoutField& layout_field(std::string_view key);
 
 /// The schedule that runs: 1F1B with virtual stages is interleaved 1F1B, interleaved without them is 1F1B.
 inline PipelineSchedule effective_schedule(const Layout& layout) noexcept {

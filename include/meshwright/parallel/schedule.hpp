@@ -63,6 +63,8 @@ struct ScheduleRow {
   int multiple = 1;  ///< stages and micro-batches have to be multiples of it
   /// What it is with virtual stages, and without them; nullptr: itself.
   const ScheduleRow *with_virtual_stages = nullptr, *without_virtual_stages = nullptr;
+  /// At least as fast wherever both run, with no more activations: a search passes this one over beside it.
+  const ScheduleRow* dominated_by = nullptr;
   /// Names in the configurations of stacks; empty where they lack it.
   std::string_view torchtitan{}, nanotron{};
 };

@@ -1,0 +1,45 @@
+#pragma once
+// What every value of the package has: ==, hash, copies and pickling, all over one tuple of plain Python values that
+// says it whole.
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "bindings.hpp"
+#include "meshwright/hardware/catalog.hpp"
+
+namespace meshwright::python {
+
+/// Adds ==, hash, copy and pickling to a class: `state` gives a tuple of texts, numbers and tuples; `made_of` is its
+/// inverse. A changed value is another one: don't change what is a key of a dict.
+template <class T, class... More, class State, class MadeOf>
+void def_value(py::class_<T, More...>& cls, State state, MadeOf made_of) {
+  cls.def(
+         "__eq__",
+         [state](const T& a, const py::object& b) {
+           return py::isinstance<T>(b) && state(a).equal(state(b.cast<const T&>()));
+         },
+         py::arg("other"))
+      .def("__hash__", [state](const T& value) { return py::hash(state(value)); })
+      .def("__copy__", [](const T& value) { return T(value); })
+      .def(
+          "__deepcopy__", [](const T& value, const py::dict&) { return T(value); }, py::arg("memo"))
+      .def(py::pickle([state](const T& value) -> py::tuple { return state(value); },
+                      [made_of](const py::tuple& plain) -> T { return made_of(plain); }));
+}
+
+/// The folders of overlays that a catalogue was made with, as a tuple of texts.
+inline py::tuple folders_of(const CatalogData& data) {
+  py::list folders;
+  for (const auto& folder : data.folders) folders.append(folder.string());
+  return py::tuple(folders);
+}
+
+/// The compiled-in catalogue with those overlays; one each, kept for the life of the process.
+Catalog catalog_with(const py::tuple& folders);
+
+/// An object of JSON with `changes` over its members, as text; null takes a member away.
+std::string changed(const std::string& object, const py::kwargs& changes);
+
+}  // namespace meshwright::python

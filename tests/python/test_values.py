@@ -1,0 +1,115 @@
+"""Every class is a value: it compares, hashes, copies and pickles, and what can be set is checked as a file would be."""
+
+import copy
+import inspect
+import pickle
+
+import pytest
+
+import meshwright as mw
+from meshwright import _meshwright
+
+
+@pytest.fixture(scope="module")
+def values():
+    job = mw.Job(
+        model=mw.model("mixtral-8x7b"), cluster=mw.cluster("dgx-h100", nodes=4), seq_len=4096, global_batch=256,
+        recipe={"kernels": {"compiled": True}},
+    )
+    layout = mw.Layout(tp=2, pp=2, dp=8, ep=4)
+    prediction = mw.predict(job, layout)
+    result = mw.search(job, top=3, pareto=["time", "memory"])
+    return [
+        job, layout, prediction, result, mw.plan(job, top=2, why_not={"tp": 8}), job.model, job.model.parameters,
+        job.cluster, job.cluster.node, job.cluster.network, job.cluster.accelerator, mw.accelerators()[0], mw.nodes()[0],
+        mw.place_group(job.cluster, 16)[0], prediction.breakdown,
+    ]
+
+
+def test_every_class_is_tried(values):
+    classes = {c for _, c in inspect.getmembers(_meshwright, inspect.isclass) if c is not mw.Error}
+    passing = {_meshwright.Outcome}  # lives while an objective looks at it
+    assert classes - passing == {type(v) for v in values}
+
+
+def test_values_come_back_equal(values):
+    for value in values:
+        for other in (pickle.loads(pickle.dumps(value)), copy.copy(value), copy.deepcopy(value)):
+            assert other == value and hash(other) == hash(value), value
+            assert repr(other) == repr(value)
+            if hasattr(value, "to_dict"):
+                assert other.to_dict() == value.to_dict()
+        assert value != "something else"
+        assert not repr(value).startswith("<meshwright."), "has a repr of its own"
+
+
+def test_different_values_differ(values):
+    job, layout = values[0], values[1]
+    assert layout != layout.replace(tp=4) and hash(layout) != hash(layout.replace(tp=4))
+    assert job != job.replace(global_batch=128)
+    assert job.cluster != job.cluster.replace(nodes=8)
+    assert len({layout, mw.Layout(tp=2, pp=2, dp=8, ep=4), layout.replace(tp=4)}) == 2
+
+
+def test_overlays_travel_with_a_pickle(tmp_path):
+    (tmp_path / "mine.json").write_text(
+        '{"description": "ours", "nodes": [{"name": "dgx-h100", "nic_bandwidth": "800 Gb/s"}]}')
+    cluster = mw.cluster("dgx-h100", nodes=2, hardware=tmp_path)
+    again = pickle.loads(pickle.dumps(cluster))
+    assert again == cluster and again.node.nic_bandwidth == 100e9
+    assert again != mw.cluster("dgx-h100", nodes=2)
+
+
+def test_replace_says_something_else():
+    cluster = mw.cluster("dgx-h100", nodes=4)
+    assert cluster.replace(network={"oversubscription": [4]}).network.oversubscription == [4]
+    job = mw.Job(model=mw.model("llama-3.1-8b"), cluster=cluster, seq_len=8192, global_batch=128)
+    other = job.replace(global_batch=256, cluster=cluster.replace(nodes=8), model=job.model.replace(layers=16))
+    assert (other.global_batch, other.accelerators, other.model.layers) == (256, 64, 16)
+    assert job.replace(precision="fp8").precision == "fp8" and job.replace(precision=None).precision == "bf16"
+
+
+def test_results_iterate():
+    job = mw.Job(model=mw.model("llama-3.1-8b"), cluster=mw.cluster("dgx-h100"), seq_len=8192, global_batch=128)
+    result = mw.search(job, top=3)
+    assert [p.layout for p in result] == result.layouts and result[-1] == result[len(result) - 1]
+    with pytest.raises(IndexError):
+        result[len(result)]
+
+
+@pytest.mark.parametrize("field, bad", [
+    ("tp", 0), ("vp", 0), ("pp", -1), ("dp", 1 << 30), ("micro_batch", 0), ("zero_stage", 4), ("tp", "8"), ("tp", 1.5),
+    ("sequence_parallel", 1), ("recompute", "some"), ("schedule", "fastest"), ("cp_kind", "rings"), ("etp", 0),
+])
+def test_setters_check_as_the_reader_does(field, bad):
+    layout = mw.Layout(tp=2, pp=2, dp=2)
+    with pytest.raises(mw.Error, match=field):
+        setattr(layout, field, bad)
+    with pytest.raises(mw.Error, match=field):
+        mw.Layout(**{field: bad})
+    assert layout == mw.Layout(tp=2, pp=2, dp=2), "a refused value changes nothing"
+
+
+def test_setters_set():
+    layout = mw.Layout()
+    layout.tp, layout.recompute, layout.tp_comm_overlap, layout.cp_kind = 8, "full", True, "ulysses"
+    assert layout == mw.Layout(tp=8, recompute="full", tp_comm_overlap=True, cp_kind="ulysses")
+    assert mw.Layout().etp is None and mw.Layout(etp=2).etp == 2
+
+
+def test_keyword_parameters_are_known_to_editors():
+    first = mw.Layout.__init__.__doc__.splitlines()[0]
+    for field in mw.Layout(etp=1, cp_kind="ring").to_dict():
+        assert f"{field}:" in first, field
+
+
+def test_models_are_checked():
+    model = mw.model("nemotron-h-8b") if "nemotron-h-8b" in [m.name for m in mw.models()] else mw.model("llama-3.1-8b")
+    with pytest.raises(mw.Error):
+        model.layers = 0
+    with pytest.raises(mw.Error):
+        mw.cluster("dgx-h100").with_nic(-1.0)
+    with pytest.raises(mw.Error):
+        mw.place_group(mw.cluster("dgx-h100"), 16)
+    mine = mw.Transformer(name="mine", layers=2, hidden=256, heads=4, ffn_hidden=1024, vocab=1000)
+    assert mine.head_dim == 64 and mine.parameters.total > 1e6
