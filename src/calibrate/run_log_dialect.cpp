@@ -26,7 +26,7 @@ LogCondition read_condition(const Reader& reader) {
 }
 
 LogSetting read_setting(const Reader& reader) {
-  reader.allow_only({"to", "key", "values", "otherwise", "set", "unless", "take", "when", "multiply"});
+  reader.allow_only({"to", "key", "values", "otherwise", "set", "unless", "take", "when", "multiply", "absent"});
   LogSetting s;
   s.to = reader.at("to").string();
   s.keys = strings(reader.find("key"));
@@ -35,6 +35,7 @@ LogSetting read_setting(const Reader& reader) {
   }
   s.otherwise = json_of(reader, "otherwise");
   s.constant = json_of(reader, "set");
+  s.absent = json_of(reader, "absent");
   s.unless = strings(reader.find("unless"));
   s.take = reader.string_or("take", "");
   if (const auto when = reader.find("when")) s.when = read_condition(*when);

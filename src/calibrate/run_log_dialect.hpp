@@ -24,8 +24,10 @@ struct LogSetting {
   std::vector<std::pair<std::string, std::string>> values;  ///< printed -> JSON; empty = as printed
   std::string otherwise;            ///< JSON for what `values` lack; "" = the row does not apply
   std::string constant;             ///< JSON, with or without keys
+  std::string absent;               ///< JSON where a launch configuration has none of `keys`; "" = as the job's default
   std::vector<std::string> unless;  ///< printed values that say nothing
-  std::string take;                 ///< "count" of a list, "zeros_at_start" of a list, or ""
+  /// "count" of a list, "zeros_at_start" of a list, "layers" of the chunks in "Et*7|t*8L", or "".
+  std::string take;
   LogCondition when;
   bool multiply = false;  ///< the product of all such rows of a member
 };

@@ -24,12 +24,15 @@ const LogDialect& dialect_of(const RunLog& log) {
   throw Error(log.path, "no log dialect of that name: " + log.dialect);
 }
 
+/// A configuration, of which nothing ran yet.
+bool is_launch(const RunLog& log) { return log.figure.empty(); }
+
 /// Members of the log by the dialect's rows.
 class Stated {
  public:
-  explicit Stated(const RunLog& log) : log_(log), dialect_(dialect_of(log)) {}
+  explicit Stated(const RunLog& log) : log_(log), dialect_(dialect_of(log)), complete_(is_launch(log)) {}
   Json json(std::string_view to) const {
-    const std::string text = setting_json(dialect_, log_.settings, to);
+    const std::string text = setting_json(dialect_, log_.settings, to, complete_);
     return text.empty() ? Json() : Json::parse(text);
   }
   /// A number above 0, or 0.
@@ -37,13 +40,14 @@ class Stated {
     const Json value = json(to);
     return value.is_number() && value.get<double>() > 0 ? value.get<double>() : 0;
   }
-  /// Members "prefix.x" as an object: whole numbers as such.
-  Json object(std::string_view prefix) const {
+  /// Members "prefix.x" as an object: whole numbers as such. Those of parts ("prefix.part.x") on request, by their
+  /// path.
+  Json object(std::string_view prefix, bool parts = false) const {
     Json out = Json::object();
     for (const LogSetting& row : dialect_.settings) {
       if (!row.to.starts_with(prefix)) continue;
       const std::string key = row.to.substr(prefix.size());
-      if (out.contains(key) || key.find('.') != std::string::npos) continue;
+      if (out.contains(key) || (!parts && key.find('.') != std::string::npos)) continue;
       if (Json value = json(row.to); !value.is_null()) out[key] = whole(std::move(value));
     }
     return out;
@@ -58,6 +62,7 @@ class Stated {
  private:
   const RunLog& log_;
   const LogDialect& dialect_;
+  bool complete_;
 };
 
 /// Sizes that a log states as a model object, where they are enough for one.
@@ -86,10 +91,10 @@ double layout_number(const Json& layout, const char* key, double otherwise) {
   return layout.contains(key) && layout[key].is_number() ? layout[key].get<double>() : otherwise;
 }
 
-Sizes sizes_of(const Stated& stated, const RunLog& log, const Json& layout) {
+Sizes sizes_of(const Stated& stated, const RunLog& log, const LogCompletion& said, const Json& layout) {
   Sizes s;
-  s.gpus = stated.number("gpus");
-  s.seq_len = stated.number("seq_len");
+  s.gpus = said.gpus > 0 ? said.gpus : stated.number("gpus");
+  s.seq_len = said.seq_len > 0 ? said.seq_len : stated.number("seq_len");
   s.global_batch = log.global_batch > 0 ? log.global_batch : stated.number("global_batch");
   s.accumulation = stated.number("accumulation");
   s.model_parallel = layout_number(layout, "tp", 1) * layout_number(layout, "pp", 1) * layout_number(layout, "cp", 1);
@@ -99,6 +104,8 @@ Sizes sizes_of(const Stated& stated, const RunLog& log, const Json& layout) {
   const double shard = stated.number("dp_shard"), replicate = stated.number("dp_replicate");
   if (s.dp == 0 && shard > 0) s.dp = shard * std::max(1.0, replicate);
   if (s.dp == 0) s.dp = std::floor(stated.number("dp_with_cp") / layout_number(layout, "cp", 1));
+  const double tokens = stated.number("tokens_per_pass");
+  if (s.micro_batch == 0 && tokens > 0 && s.seq_len > 0) s.micro_batch = tokens / s.seq_len;
   if (s.global_batch == 0 && s.seq_len > 0) s.global_batch = stated.number("tokens_per_step") / s.seq_len;
   const double a_pass = s.micro_batch * std::max(1.0, s.accumulation);
   if (s.gpus == 0 && s.dp > 0) s.gpus = s.dp * s.model_parallel;
@@ -113,9 +120,9 @@ Sizes sizes_of(const Stated& stated, const RunLog& log, const Json& layout) {
 }
 
 /// What the rows give as a layout, with what only the sizes tell.
-Json layout_of(const Stated& stated, const RunLog& log, Sizes& sizes) {
+Json layout_of(const Stated& stated, const RunLog& log, const LogCompletion& said, Sizes& sizes) {
   Json layout = stated.object("layout.");
-  sizes = sizes_of(stated, log, layout);
+  sizes = sizes_of(stated, log, said, layout);
   const double pipeline = stated.number("pipeline_micro_batch");
   const double micro = pipeline > 0 && layout_number(layout, "pp", 1) > 1 ? pipeline : sizes.micro_batch;
   if (micro >= 1) layout["micro_batch"] = std::llround(micro);
@@ -129,7 +136,7 @@ Json layout_of(const Stated& stated, const RunLog& log, Sizes& sizes) {
 /// "offload.optimizer": true and its like as nested parts.
 Json recipe_of(const Stated& stated) {
   Json recipe = Json::object();
-  const Json fields = stated.object("recipe.");
+  const Json fields = stated.object("recipe.", true);
   for (const auto& [path, value] : fields.items()) {
     const std::size_t dot = path.find('.');
     recipe[path.substr(0, dot)][path.substr(dot + 1)] = value;
@@ -151,7 +158,7 @@ struct Needed {
 };
 constexpr Needed needed[] = {{"model", "the model (--model)"},
                              {"cluster", "the cluster (--cluster, with --nodes where it names a node)"},
-                             {"seq_len", "the sequence length (\"seq_len\" in a file for --job)"},
+                             {"seq_len", "the sequence length (--seq-len)"},
                              {"global_batch", "the sequences a step (\"global_batch\" in a file for --job)"},
                              {"layout", "the layout (\"layout\" in a file for --job)"}};
 
@@ -162,7 +169,8 @@ void require_all(const Json& job, const RunLog& log, const Stated& stated) {
   }
   if (missing.empty()) return;
   const Json device = stated.json("device");
-  throw Error(log.path, fmt::format("the {} log does not say {}{}", log.dialect, fmt::join(missing, "; "),
+  throw Error(log.path, fmt::format("the {} {} does not say {}{}", log.dialect,
+                                    is_launch(log) ? "configuration" : "log", fmt::join(missing, "; "),
                                     device.is_string() ? "; its device is " + device.get<std::string>() : ""));
 }
 
@@ -194,7 +202,7 @@ std::string job_of_log(const RunLog& log, const LogCompletion& completion) {
   const Stated stated(log);
   Sizes sizes;
   Json job = Json::object();
-  const Json layout = layout_of(stated, log, sizes);
+  const Json layout = layout_of(stated, log, completion, sizes);
   if (const Json model = model_of(stated, log); !model.is_null()) {
     job["model"] = model;
   } else if (const Json name = stated.json("model"); name.is_string()) {
@@ -218,7 +226,10 @@ std::string job_of_log(const RunLog& log, const LogCompletion& completion) {
   if (!completion.model.empty()) job["model"] = completion.model;
   if (!completion.cluster.empty()) job["cluster"] = completion.cluster;
   if (completion.nodes > 0) job["nodes"] = completion.nodes;
+  if (completion.gpus > 0) job["gpus"] = completion.gpus;
+  if (completion.seq_len > 0) job["seq_len"] = completion.seq_len;
   require_all(job, log, stated);
+  if (is_launch(log)) return job.dump(2);
   const double gpus = job.contains("gpus") && job["gpus"].is_number() ? job["gpus"].get<double>() : 0;
   job["measured"] = measured_of(log, seconds_of_step(log, job, gpus));
   return job.dump(2);

@@ -1,6 +1,7 @@
 #include "calibrate/run_log_settings.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
@@ -112,6 +113,40 @@ std::string scalar_json(const std::string& printed) {
   return nlohmann::json(printed).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
+/// "[0]*3+[1]*58" and "([0]*3 + [1]*58)" spelled out: every "[x]*n" as n entries.
+std::string spelled_out(const std::string& printed) {
+  std::string out;
+  for (std::size_t i = 0; i < printed.size(); ++i) {
+    const std::size_t close = printed[i] == '[' ? printed.find(']', i) : std::string::npos;
+    if (close == std::string::npos || close + 1 >= printed.size() || printed[close + 1] != '*') {
+      out += printed[i];
+      continue;
+    }
+    int times = 0;
+    const char* end = printed.data() + printed.size();
+    const auto [rest, error] = std::from_chars(printed.data() + close + 2, end, times);
+    const std::string item = printed.substr(i + 1, close - i - 1);
+    for (int n = 0; error == std::errc{} && n < std::min(times, 4096); ++n) out += item + ", ";
+    i = static_cast<std::size_t>(rest - printed.data()) - 1;
+  }
+  return out;
+}
+
+/// "Et*7|t*8|t*7mL": the layers of each chunk.
+std::string layers_json(const std::string& text) {
+  std::vector<int> chunks = {0};
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '|') chunks.push_back(0);
+    if (text[i] != 't') continue;
+    int times = 1;
+    if (i + 1 < text.size() && text[i + 1] == '*')
+      std::from_chars(text.data() + i + 2, text.data() + text.size(), times);
+    chunks.back() += times;
+  }
+  if (text.find('(') != std::string::npos) return "";  // repeated groups: not read
+  return fmt::format("[{}]", fmt::join(chunks, ", "));
+}
+
 /// "[0, 0, 1, 1]" or "0, 1, 2, 3": how many entries, or how many zeros stand first.
 std::string list_json(const std::string& printed, bool zeros_at_start) {
   int count = 0, zeros = 0;
@@ -136,7 +171,8 @@ std::string row_json(const LogSetting& row, const std::map<std::string, std::str
   const auto printed = first_found(row.keys, found);
   if (!printed || holds(row.unless, *printed)) return "";
   if (!row.constant.empty()) return row.constant;
-  if (!row.take.empty()) return list_json(*printed, row.take == "zeros_at_start");
+  if (row.take == "layers") return layers_json(*printed);
+  if (!row.take.empty()) return list_json(spelled_out(*printed), row.take == "zeros_at_start");
   for (const auto& [value, json] : row.values) {
     if (value == *printed) return json;
   }
@@ -186,8 +222,33 @@ void LogSettings::read(std::string_view line) {
   }
 }
 
+bool LogSettings::add(std::string_view path, std::string_view value) {
+  const std::string_view key = last_part(path);
+  const std::size_t section = path.size() > key.size() ? path.rfind('.', path.size() - key.size() - 2) : 0;
+  const std::string_view pair = path.size() == key.size() || section == std::string_view::npos
+                                    ? path
+                                    : path.substr(section == 0 ? 0 : section + 1);
+  bool asked = false;
+  for (const std::string_view spelled : {key, pair, path}) {
+    if (value.size() > longest_value || !wanted_.contains(spelled)) continue;
+    found_[std::string(spelled)] = value;
+    asked = true;
+  }
+  return asked;
+}
+
+int keys_found(const LogDialect& dialect, const std::map<std::string, std::string>& found) {
+  std::set<std::string> keys;
+  for (const LogSetting& row : dialect.settings) {
+    for (const std::string& key : row.keys) {
+      if (found.contains(key)) keys.insert(key);
+    }
+  }
+  return static_cast<int>(keys.size());
+}
+
 std::string setting_json(const LogDialect& dialect, const std::map<std::string, std::string>& found,
-                         std::string_view to) {
+                         std::string_view to, bool complete) {
   double product = 0;
   for (const LogSetting& row : dialect.settings) {
     if (row.to != to) continue;
@@ -198,7 +259,11 @@ std::string setting_json(const LogDialect& dialect, const std::map<std::string, 
     std::from_chars(json.data(), json.data() + json.size(), factor);
     if (factor > 0) product = (product > 0 ? product : 1) * factor;
   }
-  return product > 0 ? fmt::format("{}", product) : "";
+  if (product > 0) return fmt::format("{}", product);
+  for (const LogSetting& row : dialect.settings) {
+    if (complete && row.to == to && !row.absent.empty() && applies(row.when, found)) return row.absent;
+  }
+  return "";
 }
 
 }  // namespace meshwright::calibrate

@@ -14,6 +14,8 @@ class LogSettings {
  public:
   explicit LogSettings(const std::vector<LogDialect>& dialects);
   void read(std::string_view line);
+  /// A value by its path in a configuration ("parallelism.tp"); false where no dialect asks for it.
+  bool add(std::string_view path, std::string_view value);
   const std::map<std::string, std::string>& found() const { return found_; }
 
  private:
@@ -23,8 +25,11 @@ class LogSettings {
   std::string section_;  ///< the last key whose value opened a block
 };
 
-/// The JSON of a member from what was found: see LogSetting. "" where no row gives it.
+/// The JSON of a member from what was found: see LogSetting. "" where no row gives it. `complete`: what was found is
+/// all that was said, so that defaults of the stack stand for the rest.
 std::string setting_json(const LogDialect& dialect, const std::map<std::string, std::string>& found,
-                         std::string_view to);
+                         std::string_view to, bool complete);
+/// How many of the dialect's keys were found.
+int keys_found(const LogDialect& dialect, const std::map<std::string, std::string>& found);
 
 }  // namespace meshwright::calibrate

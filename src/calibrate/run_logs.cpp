@@ -177,7 +177,7 @@ void note_steps(const Candidate& c, const LogLines& lines, RunLog& log) {
 void use_run_summary(RunLog& log) {
   const auto value = [&](std::string_view to) {
     for (const LogDialect& d : log_dialect_table()) {
-      if (d.name == log.dialect) return setting_json(d, log.settings, to);
+      if (d.name == log.dialect) return setting_json(d, log.settings, to, false);
     }
     return std::string();
   };

@@ -187,7 +187,7 @@ TEST(RunLogs, SaysWhatIsMissingAndHowToGiveIt) {
     EXPECT_EQ(error.where(), sample("nemo"));
     EXPECT_THAT(error.what_happened(), HasSubstr("the model (--model)"));
     EXPECT_THAT(error.what_happened(), HasSubstr("the cluster (--cluster"));
-    EXPECT_THAT(error.what_happened(), HasSubstr("\"seq_len\""));
+    EXPECT_THAT(error.what_happened(), HasSubstr("(--seq-len)"));
   }
   try {
     read_own_runs(sample("torchtitan"), builtin_catalog());

@@ -56,6 +56,10 @@ constexpr std::array table = {
             "  meshwright calibrate gemm points.csv --output overlay/\n"
             "  meshwright calibrate runs runs/*.jsonl --output overlay/\n"
             "  meshwright calibrate runs train.log --cluster dgx-h100 --output overlay/"},
+    Command{
+        "import", "Read what a stack is launched with into a job", add_import,
+        "  meshwright import launch pretrain.sh --cluster dgx-h100 --gpus 64 --output job.json\n"
+        "  meshwright import launch config_llama.yaml --framework nanotron --cluster dgx-h100 --model llama-3.1-8b"},
     Command{"whatif", "Compare clusters by time, money and risk", add_whatif,
             "  meshwright whatif examples/whatif/ib-or-roce.json\n"
             "  meshwright whatif scenario.json --html report.html --csv results.csv\n"

@@ -48,6 +48,7 @@ void add_topo(CLI::App& command, const Globals& globals);
 void add_model(CLI::App& command, const Globals& globals);
 void add_calibrate(CLI::App& command, const Globals& globals);
 void add_hardware(CLI::App& command, const Globals& globals);
+void add_import(CLI::App& command, const Globals& globals);
 void add_whatif(CLI::App& command, const Globals& globals);
 
 /// What an option takes: a whole number in decimal digits (not "010", "0x10" or "1e3"), a finite number, a text that is

@@ -6,7 +6,7 @@
 
 namespace meshwright::cli {
 
-/// Adds --cluster, --nodes, --model and --job.
+/// Adds --cluster, --nodes, --gpus, --seq-len, --model and --job.
 void add_log_options(CLI::App& command, LogCompletion& completion);
 
 }  // namespace meshwright::cli

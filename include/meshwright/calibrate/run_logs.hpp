@@ -40,15 +40,21 @@ struct RunLog {
 /// and progress bars are understood. Throws Error(path, ...) where no known stack's step line is in it.
 RunLog read_run_log(const std::filesystem::path& path);
 
+/// Reads a launch configuration: YAML, TOML or JSON by the file's extension, else the command line of a script. The
+/// stack is `framework`, or the one most of whose arguments stand there. What it tells stands in `settings`, what was
+/// not understood in `notes`; there are no steps. Throws Error(path, ...) where no known stack's arguments are in it.
+RunLog read_launch(const std::filesystem::path& path, std::string_view framework = {});
+
 /// What a log does not say, from the command line: names as `plan` takes them, or a job file whose members fill in and
 /// win over the log.
 struct LogCompletion {
   std::string model{}, cluster{};
-  int nodes = 0;
-  std::string job{};  ///< path of a (partial) job file; "" = none
+  int nodes = 0, gpus = 0, seq_len = 0;  ///< 0 = as the text says
+  std::string job{};                     ///< path of a (partial) job file; "" = none
 };
 
-/// The log as a job file with "measured" (step_time_s, peak_mem_gib, and what was left out), in JSON. Throws
+/// The log as a job file with "measured" (step_time_s, peak_mem_gib, and what was left out), in JSON; a launch
+/// configuration as a job file. Throws
 /// Error(path, "the log does not say ...") that lists everything that is missing and the option that gives it.
 std::string job_of_log(const RunLog& log, const LogCompletion& completion);
 

@@ -1,0 +1,142 @@
+"""`import launch`: a configuration becomes a job, and the job's flags give the configuration again."""
+
+import json
+
+import pytest
+
+SCRIPT = """\
+#!/bin/bash
+# Llama-3 70B on 8 nodes
+TP=8; PP=2
+GPUS_PER_NODE=8
+MODEL_ARGS=(
+  --num-layers 80 --hidden-size 8192 --ffn-hidden-size 28672 --num-attention-heads 64
+  --group-query-attention --num-query-groups 8 --seq-length 8192 --swiglu --normalization RMSNorm
+  --disable-bias-linear --untie-embeddings-and-output-weights --vocab-size 128256 --position-embedding-type rope
+)
+torchrun --nproc_per_node $GPUS_PER_NODE --nnodes 8 pretrain_gpt.py "${MODEL_ARGS[@]}" \\
+  --tensor-model-parallel-size $TP --pipeline-model-parallel-size ${PP} --sequence-parallel \\
+  --micro-batch-size 1 --global-batch-size ${BATCH:-256} --bf16 --use-distributed-optimizer \\
+  --overlap-grad-reduce --lr 1.0e-4
+"""
+
+
+def imported(meshwright, path, *more):
+    result = meshwright("import", "launch", path, "--cluster", "dgx-h100", *more)
+    assert result.returncode == 0, result.stderr
+    return json.loads(result.stdout), result.stderr
+
+
+def test_a_megatron_script(meshwright, tmp_path):
+    path = tmp_path / "pretrain.sh"
+    path.write_text(SCRIPT)
+    job, said = imported(meshwright, path)
+    assert job["framework"] == "megatron-core" and job["precision"] == "bf16"
+    assert (job["gpus"], job["seq_len"], job["global_batch"]) == (64, 8192, 256)
+    layout = job["layout"]
+    assert (layout["tp"], layout["pp"], layout["micro_batch"], layout["zero_stage"]) == (8, 2, 1, 1)
+    assert layout["sequence_parallel"] and layout["overlap_grad_reduce"] and not layout["overlap_param_gather"]
+    model = job["model"]
+    assert (model["layers"], model["kv_heads"], model["gated_mlp"], model["mlp_bias"]) == (80, 8, True, False)
+    assert not model["tied_embeddings"] and model["rotary"]
+    assert "lr" in said, "what was not understood is said"
+    predicted = tmp_path / "job.json"
+    imported_to_file = meshwright("import", "launch", path, "--cluster", "dgx-h100", "--output", predicted)
+    assert imported_to_file.returncode == 0 and json.loads(predicted.read_text()) == job
+    assert json.loads(meshwright("predict", predicted, "--json").stdout)["step_time_s"] > 0
+
+
+CONFIGURATIONS = {
+    "nanotron.yaml": ("""\
+general: {project: mine}
+model:
+  model_config: {num_hidden_layers: 32, hidden_size: 4096, intermediate_size: 14336, num_attention_heads: 32,
+    num_key_value_heads: 8, vocab_size: 128256, tie_word_embeddings: false}
+parallelism: {dp: 16, tp: 4, pp: 1, tp_mode: REDUCE_SCATTER, recompute_layer: true}
+optimizer: {zero_stage: 1}
+tokens: {sequence_length: 4096, micro_batch_size: 2, batch_accumulation_per_replica: 4}
+""", "nanotron", {"tp": 4, "micro_batch": 2, "zero_stage": 1, "recompute": "full"}, 128, 4096),
+    "titan.toml": ("""\
+[training]
+seq_len = 8192
+local_batch_size = 2
+global_batch_size = 128
+[parallelism]
+data_parallel_shard_degree = 32
+tensor_parallel_degree = 2
+[activation_checkpoint]
+mode = "selective"
+""", "torchtitan", {"tp": 2, "micro_batch": 2, "zero_stage": 3, "recompute": "selective"}, 128, 8192),
+    "ds_config.json": ("""\
+{"train_batch_size": 256, "train_micro_batch_size_per_gpu": 2, "gradient_accumulation_steps": 2,
+ "zero_optimization": {"stage": 3, "overlap_comm": true, "offload_optimizer": {"device": "cpu"}},
+ "bf16": {"enabled": true}, "max_seq_length": 4096}
+""", "deepspeed", {"micro_batch": 2, "zero_stage": 3, "overlap_grad_reduce": True}, 256, 4096),
+}
+
+
+@pytest.mark.parametrize("name", CONFIGURATIONS)
+def test_configurations(meshwright, tmp_path, name):
+    text, framework, layout, batch, seq_len = CONFIGURATIONS[name]
+    path = tmp_path / name
+    path.write_text(text)
+    job, _ = imported(meshwright, path, "--model", "llama-3.1-8b", "--gpus", "64")
+    assert job["framework"] == framework
+    assert (job["global_batch"], job["seq_len"]) == (batch, seq_len)
+    assert {key: job["layout"].get(key) for key in layout} == layout
+    if name == "ds_config.json":
+        assert job["recipe"] == {"offload": {"optimizer": True}}
+
+
+ROUND = [
+    ("megatron-core", "llama-3.1-70b", 64, 256, {"tp": 8, "pp": 2, "dp": 4, "vp": 4, "sequence_parallel": True}),
+    ("megatron-core", "llama-3.1-8b", 16, 128, {"tp": 2, "cp": 2, "dp": 4, "recompute": "full", "zero_stage": 1}),
+    ("megatron-core", "mixtral-8x7b", 64, 256, {"tp": 2, "dp": 32, "ep": 8, "etp": 1, "overlap_param_gather": False}),
+    ("megatron-core", "deepseek-v3", 1024, 2048, {"pp": 16, "dp": 64, "ep": 64, "tp": 1, "recompute": "full"}),
+    ("nanotron", "llama-3.1-8b", 64, 256, {"tp": 4, "dp": 16, "micro_batch": 2, "zero_stage": 1}),
+    ("torchtitan", "llama-3.1-8b", 64, 256, {"tp": 2, "dp": 32, "zero_stage": 3, "micro_batch": 2, "recompute": "full"}),
+    ("torchtitan", "llama-3.1-70b", 64, 256, {"tp": 8, "dp": 8, "zero_stage": 3, "recompute": "selective"}),
+    ("deepspeed", "llama-3.1-8b", 64, 256, {"dp": 64, "zero_stage": 3, "micro_batch": 2}),
+    ("maxtext", "llama-3.1-8b", 64, 256, {"dp": 64, "zero_stage": 3, "recompute": "full", "micro_batch": 4}),
+]
+
+
+@pytest.mark.parametrize(("framework", "model", "gpus", "batch", "layout"), ROUND)
+def test_flags_come_back_as_the_layout(meshwright, tmp_path, framework, model, gpus, batch, layout):
+    fixed = ",".join(f"{k}={str(v).lower()}" for k, v in layout.items())
+    ask = ["plan", "--model", model, "--cluster", "dgx-h100", "--gpus", gpus, "--global-batch", batch, "--seq-len", 4096,
+           "--framework", framework, "--fix", fixed, "--top", 1, "--json", "--flags", meshwright_dialect(framework)]
+    planned = meshwright(*ask)
+    assert planned.returncode == 0, planned.stderr
+    answer = json.loads(planned.stdout)
+    path = tmp_path / "launch.sh"
+    path.write_text("\n".join(answer["flags"]) + "\n")
+    job, _ = imported(meshwright, path, "--framework", framework, "--model", model, "--gpus", gpus,
+                      "--seq-len", 4096)
+    assert (job["global_batch"], job["seq_len"]) == (batch, 4096)
+    best = answer["best"]["layout"]
+    for key in ("tp", "cp", "pp", "micro_batch", "zero_stage", "recompute", *layout):
+        if key in ("vp", "dp", "etp", "sequence_parallel") and key not in job["layout"]:
+            continue
+        assert job["layout"].get(key, 1 if isinstance(best[key], int) else best[key]) == best[key], key
+
+
+def meshwright_dialect(framework):
+    return {"megatron-core": "megatron"}.get(framework, framework)
+
+
+@pytest.mark.parametrize(("name", "text", "words"), [
+    ("run.sh", "--tensor-model-parallel-size $TP --micro-batch-size 1", ["run.sh:1", "$TP"]),
+    ("run.sh", "python train.py --epochs 3", ["no arguments of a known stack"]),
+    ("x.yaml", "a: [1, 2", ["x.yaml:"]),
+    ("x.toml", "[a\nb = 1", ["x.toml:"]),
+    ("x.json", "{", ["x.json"]),
+    ("run.sh", "--tensor-model-parallel-size 8 --micro-batch-size 1", ["does not say", "--model"]),
+])
+def test_what_cannot_be_read_is_one_line(meshwright, tmp_path, name, text, words):
+    path = tmp_path / name
+    path.write_text(text)
+    result = meshwright("import", "launch", path, "--cluster", "dgx-h100")
+    assert result.returncode == 2 and result.stdout == "", result.stdout
+    assert len([line for line in result.stderr.splitlines() if line.startswith("meshwright")]) <= 1
+    assert all(word in result.stderr for word in words), result.stderr

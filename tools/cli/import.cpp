@@ -1,0 +1,49 @@
+// meshwright import launch: what a stack is launched with, as a job file.
+#include <fmt/format.h>
+
+#include <iostream>
+#include <memory>
+
+#include "command.hpp"
+#include "log_options.hpp"
+#include "meshwright/calibrate/run_logs.hpp"
+#include "meshwright/core/reader.hpp"
+#include "meshwright/parallel/job.hpp"
+#include "table.hpp"
+
+namespace meshwright::cli {
+namespace {
+
+struct Options {
+  std::string file, framework, output;
+  LogCompletion completion;
+};
+
+void run(const Options& o, const Globals& globals) {
+  const RunLog launch = read_launch(o.file, o.framework);
+  const std::string text = job_of_log(launch, o.completion) + "\n";
+  read_job(Reader::text(text, o.file), load_catalog(globals.hardware));  // refuses what no job can be
+  for (const std::string& note : launch.notes) std::cerr << wrap(note);
+  if (o.output.empty()) {
+    std::cout << text;
+    return;
+  }
+  write_file(o.output, text);
+  std::cerr << fmt::format("wrote {}; explain it with: meshwright predict {}\n", o.output, o.output);
+}
+
+}  // namespace
+
+void add_import(CLI::App& command, const Globals& globals) {
+  command.require_subcommand(1);
+  CLI::App* launch = command.add_subcommand(
+      "launch", "Arguments of a script, or YAML, TOML or JSON of a stack, as a job file on stdout");
+  const auto o = std::make_shared<Options>();
+  launch->add_option("FILE", o->file, "The script or configuration")->required();
+  launch->add_option("--framework", o->framework, "Whose it is; by its arguments otherwise")->check(some_text());
+  launch->add_option("--output", o->output, "Write the job there")->type_name("JOB.json");
+  add_log_options(*launch, o->completion);
+  launch->callback([o, &globals] { run(*o, globals); });
+}
+
+}  // namespace meshwright::cli
