@@ -13,14 +13,25 @@ struct Degree {
   const char* key;
   int Layout::*field;
   const char* shown;
+  int most;
 };
-constexpr std::array<Degree, 7> degrees = {{{"tp", &Layout::tp, "tp"},
-                                            {"cp", &Layout::cp, "cp"},
-                                            {"ep", &Layout::ep, "ep"},
-                                            {"pp", &Layout::pp, "pp"},
-                                            {"vp", &Layout::vp, "vp"},
-                                            {"dp", &Layout::dp, "dp"},
-                                            {"micro_batch", &Layout::micro_batch, "mb"}}};
+constexpr std::array<Degree, 7> degrees = {{{"tp", &Layout::tp, "tp", largest_tensor_degree},
+                                            {"cp", &Layout::cp, "cp", largest_degree},
+                                            {"ep", &Layout::ep, "ep", largest_degree},
+                                            {"pp", &Layout::pp, "pp", largest_degree},
+                                            {"vp", &Layout::vp, "vp", largest_virtual_degree},
+                                            {"dp", &Layout::dp, "dp", largest_data_degree},
+                                            {"micro_batch", &Layout::micro_batch, "mb", largest_degree}}};
+
+/// Numbers that are no degrees of the mesh.
+struct Range {
+  const char* key;
+  int Layout::*field;
+  int least, most;
+};
+constexpr std::array<Range, 3> ranges = {{{"etp", &Layout::etp, 0, largest_tensor_degree},
+                                          {"zero_stage", &Layout::zero_stage, 0, 3},
+                                          {"hsdp_shard", &Layout::hsdp_shard, 0, largest_data_degree}}};
 
 struct Flag {
   const char* key;
@@ -33,14 +44,16 @@ constexpr std::array<Flag, 6> flags = {{{"sequence_parallel", &Layout::sequence_
                                         {"ep_comm_overlap", &Layout::ep_comm_overlap},
                                         {"overlap_p2p", &Layout::overlap_p2p}}};
 
-constexpr int largest_degree = 1 << 20;
+constexpr int most_layers = 10'000;
 
 std::vector<int> read_stages(const Reader& reader) {
   std::vector<int> stages;
   const auto list = reader.find("stages");
   if (!list) return stages;
-  for (const Reader& item : list->items()) stages.push_back(item.integer(0, largest_degree));
-  if (stages.empty()) list->fail("found an empty list, expected the layers of each stage");
+  for (const Reader& item : list->items()) stages.push_back(item.integer(0, most_layers));
+  if (stages.empty() || stages.size() > static_cast<std::size_t>(largest_degree))
+    list->fail(
+        fmt::format("found {} entries, expected the layers of each stage, at most {}", stages.size(), largest_degree));
   return stages;
 }
 
@@ -106,6 +119,19 @@ std::string describe_layout(const Layout& layout) {
   return text;
 }
 
+void check(const Layout& layout, const std::string& where) {
+  const auto within = [&](const char* key, int value, int least, int most) {
+    if (value < least || value > most)
+      throw Error(fmt::format("{}/{}", where, key),
+                  fmt::format("found {}, expected a whole number from {} to {}", value, least, most));
+  };
+  for (const Degree& degree : degrees) within(degree.key, layout.*degree.field, 1, degree.most);
+  for (const Range& range : ranges) within(range.key, layout.*range.field, range.least, range.most);
+  if (layout.accelerators() > largest_data_degree)
+    throw Error(where, fmt::format("tp {} * cp {} * pp {} * dp {} make more than {} accelerators", layout.tp, layout.cp,
+                                   layout.pp, layout.dp, largest_data_degree));
+}
+
 Layout read_layout(const Reader& reader) {
   std::vector<std::string_view> known = {"etp",         "zero_stage", "hsdp_shard", "schedule", "recompute",
                                          "stage_split", "cp_kind",    "stages",     "order"};
@@ -113,17 +139,19 @@ Layout read_layout(const Reader& reader) {
   for (const Flag& flag : flags) known.emplace_back(flag.key);
   reader.allow_only(known);
   Layout layout;
-  for (const Degree& degree : degrees) layout.*degree.field = reader.integer_or(degree.key, 1, 1, largest_degree);
+  for (const Degree& degree : degrees) layout.*degree.field = reader.integer_or(degree.key, 1, 1, degree.most);
   for (const Flag& flag : flags) layout.*flag.field = reader.boolean_or(flag.key, layout.*flag.field);
-  layout.etp = reader.integer_or("etp", layout.etp, 1, largest_degree);
-  layout.zero_stage = reader.integer_or("zero_stage", layout.zero_stage, 0, 3);
-  layout.hsdp_shard = reader.integer_or("hsdp_shard", layout.hsdp_shard, 0, largest_degree);
+  for (const Range& range : ranges) {
+    const int least = range.field == &Layout::etp ? 1 : range.least;  // to leave it to the stack is to leave it out
+    layout.*range.field = reader.integer_or(range.key, layout.*range.field, least, range.most);
+  }
   read_choice(reader, "recompute", recompute_names, layout.recompute);
   if (const auto at = read_name(reader, "schedule", schedule_names())) layout.schedule = pipeline_schedules()[*at];
   if (const auto at = read_name(reader, "cp_kind", context_kind_names())) layout.cp_kind = context_kinds()[*at];
   layout.stages = read_stages(reader);
   if (const auto member = reader.find("order")) layout.order = read_order(member->string(), member->where());
   read_choice(reader, "stage_split", stage_split_names, layout.stage_split);
+  check(layout, reader.where());
   return layout;
 }
 

@@ -11,7 +11,6 @@
 namespace meshwright::search {
 namespace {
 
-constexpr int largest_degree = 1 << 24;
 constexpr std::array<std::string_view, 2> switch_names = {"false", "true"};
 
 template <auto Member>
@@ -23,8 +22,8 @@ void set(Layout& layout, int value) {
   layout.*Member = static_cast<std::remove_reference_t<decltype(layout.*Member)>>(value);
 }
 template <auto Member>
-constexpr AxisRow degree(Axis axis, std::string_view name) {
-  return {axis, name, get<Member>, set<Member>, {}, 1, largest_degree, 1};
+constexpr AxisRow degree(Axis axis, std::string_view name, int most) {
+  return {axis, name, get<Member>, set<Member>, {}, 1, most, 1};
 }
 template <auto Member>
 constexpr AxisRow choice(Axis axis, std::string_view name, std::span<const std::string_view> words,
@@ -46,17 +45,23 @@ AxisRow schedule_axis() {
 }
 
 const std::array<AxisRow, axis_count> rows = {
-    degree<&Layout::tp>(Axis::tp, "tp"),
-    degree<&Layout::cp>(Axis::cp, "cp"),
-    degree<&Layout::pp>(Axis::pp, "pp"),
-    degree<&Layout::vp>(Axis::vp, "vp"),
-    degree<&Layout::dp>(Axis::dp, "dp"),
-    degree<&Layout::ep>(Axis::ep, "ep"),
-    degree<&Layout::etp>(Axis::etp, "etp"),
-    degree<&Layout::micro_batch>(Axis::micro_batch, "micro_batch"),
+    degree<&Layout::tp>(Axis::tp, "tp", largest_tensor_degree),
+    degree<&Layout::cp>(Axis::cp, "cp", largest_degree),
+    degree<&Layout::pp>(Axis::pp, "pp", largest_degree),
+    degree<&Layout::vp>(Axis::vp, "vp", largest_virtual_degree),
+    degree<&Layout::dp>(Axis::dp, "dp", largest_data_degree),
+    degree<&Layout::ep>(Axis::ep, "ep", largest_degree),
+    degree<&Layout::etp>(Axis::etp, "etp", largest_tensor_degree),
+    degree<&Layout::micro_batch>(Axis::micro_batch, "micro_batch", largest_degree),
     AxisRow{Axis::zero_stage, "zero_stage", get<&Layout::zero_stage>, set<&Layout::zero_stage>, {}, 0, 3, 0},
-    AxisRow{
-        Axis::hsdp_shard, "hsdp_shard", get<&Layout::hsdp_shard>, set<&Layout::hsdp_shard>, {}, 0, largest_degree, 0},
+    AxisRow{Axis::hsdp_shard,
+            "hsdp_shard",
+            get<&Layout::hsdp_shard>,
+            set<&Layout::hsdp_shard>,
+            {},
+            0,
+            largest_data_degree,
+            0},
     choice<&Layout::recompute>(Axis::recompute, "recompute", recompute_names, 0),
     schedule_axis(),
     choice<&Layout::stage_split>(Axis::stage_split, "stage_split", stage_split_names),
