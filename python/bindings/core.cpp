@@ -24,8 +24,9 @@ void bind_core(py::module_& module) {
           "find", [](const Term& t, const std::string& name) { return find(t, name); }, py::arg("name"),
           py::return_value_policy::reference_internal, "The first term of that name, or None")
       .def("to_dict", [](const Term& t) { return from_json(to_json(t)); })
-      .def("__repr__",
-           [](const Term& t) { return "<Term " + t.name + " " + std::to_string(t.value) + " " + t.unit + ">"; });
+      .def("__repr__", [](const Term& t) {
+        return "<Term " + t.name + " " + py::str(py::cast(t.value)).cast<std::string>() + " " + t.unit + ">";
+      });
 
   module.def(
       "parse_bandwidth",

@@ -40,10 +40,10 @@ void bind_node(py::module_& module) {
 
 void bind_network(py::module_& module) {
   py::class_<Network>(module, "Network", "The scale-out network as designed.")
-      .def_readwrite("topology", &Network::topology)
-      .def_readwrite("tiers", &Network::tiers, "0 = the fewest that fit")
-      .def_readwrite("oversubscription", &Network::oversubscription, "Downlink:uplink by tier, leaf first")
-      .def_readwrite("routing", &Network::routing);
+      .def_readonly("topology", &Network::topology)
+      .def_readonly("tiers", &Network::tiers, "0 = the fewest that fit")
+      .def_readonly("oversubscription", &Network::oversubscription, "Downlink:uplink by tier, leaf first")
+      .def_readonly("routing", &Network::routing);
 }
 
 }  // namespace
@@ -59,15 +59,35 @@ void bind_hardware(py::module_& module) {
       .def_readonly("accelerator", &Cluster::accelerator)
       .def_readonly("nodes", &Cluster::nodes)
       .def_readonly("assumptions", &Cluster::assumptions)
-      .def_readwrite("network", &Cluster::network)
+      .def_readonly("network", &Cluster::network)
       .def_property_readonly("accelerators", &Cluster::accelerators)
       .def(
           "with_nic",
           [](const Cluster& c, const py::object& bandwidth) {
             const auto rate = quantity<BytesPerSecond>(bandwidth, "bandwidth");
+            within(rate.value(), "bandwidth", 1.0, 1e15);
             return with(c, [&](ClusterSpec& spec) { spec.node.nic_bandwidth = rate; });
           },
           py::arg("bandwidth"), "The same cluster with NICs of another speed (bytes per second, or '800 Gb/s').")
+      .def(
+          "with_network",
+          [](const Cluster& c, const py::kwargs& members) {
+            py::dict said = from_json(to_json(c.spec));
+            py::dict network = said.contains("network") ? py::dict(said["network"]) : py::dict();
+            for (const auto& [key, value] : members) network[key] = value;
+            said["network"] = network;
+            return complete(read_cluster_spec(Reader::text(to_json_text(said), "Cluster")), Catalog(c.catalog));
+          },
+          "The same cluster with another network: topology, tiers, oversubscription, reach, planes, switch, routing, "
+          "efficiency, as in cluster files.")
+      .def(py::pickle(
+          [](const Cluster& c) {
+            refuse_other_catalog(c);
+            return to_json(c.spec);
+          },
+          [](const std::string& text) {
+            return complete(read_cluster_spec(Reader::text(text, "Cluster")), builtin_catalog());
+          }))
       .def("__repr__", [](const Cluster& c) {
         return "<Cluster " + c.name + ": " + std::to_string(c.accelerators()) + " x " + c.accelerator.name + ">";
       });

@@ -10,19 +10,34 @@ namespace {
 // Keyword arguments are the fields of Layout by their names; read_layout refuses anything else.
 Layout layout_from(const py::kwargs& fields) { return read_layout(Reader::text(to_json_text(fields), "Layout")); }
 
+/// A field that can be set to what read_layout would take.
+template <class Value>
+void def_checked(py::class_<Layout>& cls, const char* name, Value Layout::*field) {
+  const auto set = [field](Layout& layout, Value value) {
+    Layout changed = layout;
+    changed.*field = value;
+    check(changed, "Layout");
+    layout = changed;
+  };
+  cls.def_property(
+      name, [field](const Layout& layout) { return layout.*field; }, set);
+}
+
 void bind_layout(py::module_& module) {
-  py::class_<Layout>(module, "Layout", "Degrees of every parallel axis and the choices that go with them.")
-      .def(py::init(&layout_from), "Layout(tp=8, pp=16, dp=128, micro_batch=1, recompute='none', ...)")
-      .def_readwrite("tp", &Layout::tp)
-      .def_readwrite("cp", &Layout::cp)
-      .def_readwrite("pp", &Layout::pp)
-      .def_readwrite("vp", &Layout::vp)
-      .def_readwrite("dp", &Layout::dp)
-      .def_readwrite("ep", &Layout::ep)
-      .def_readwrite("etp", &Layout::etp)
-      .def_readwrite("micro_batch", &Layout::micro_batch)
-      .def_readwrite("zero_stage", &Layout::zero_stage)
-      .def_readwrite("sequence_parallel", &Layout::sequence_parallel)
+  py::class_<Layout> cls(module, "Layout", "Degrees of every parallel axis and the choices that go with them.");
+  cls.def(py::init(&layout_from), "Layout(tp=8, pp=16, dp=128, micro_batch=1, recompute='none', ...)");
+  def_checked(cls, "tp", &Layout::tp);
+  def_checked(cls, "cp", &Layout::cp);
+  def_checked(cls, "pp", &Layout::pp);
+  def_checked(cls, "vp", &Layout::vp);
+  def_checked(cls, "dp", &Layout::dp);
+  def_checked(cls, "ep", &Layout::ep);
+  def_checked(cls, "etp", &Layout::etp);
+  def_checked(cls, "micro_batch", &Layout::micro_batch);
+  def_checked(cls, "zero_stage", &Layout::zero_stage);
+  def_checked(cls, "sequence_parallel", &Layout::sequence_parallel);
+  cls.def(py::pickle([](const Layout& l) { return to_json(l); },
+                     [](const std::string& text) { return read_layout(Reader::text(text, "Layout")); }))
       .def_property_readonly("recompute", [](const Layout& l) { return std::string(name(l.recompute)); })
       .def_property_readonly("schedule", [](const Layout& l) { return std::string(name(l.schedule)); })
       .def_property_readonly("accelerators", &Layout::accelerators)
@@ -37,6 +52,7 @@ void bind_job(py::module_& module) {
       .def(py::init([](const Transformer& model, const Cluster& cluster, int seq_len, int global_batch,
                        const std::string& precision, const std::string& framework, const std::string& framework_version,
                        int accelerators, std::optional<double> moe_imbalance) {
+             within(accelerators, "accelerators", 0, largest_data_degree);
              JobSpec spec{.shape = model,
                           .cluster = narrowed(cluster.spec, 0, accelerators, "accelerators"),
                           .seq_len = seq_len,
@@ -55,7 +71,13 @@ void bind_job(py::module_& module) {
       .def_property_readonly("accelerators", [](const Job& j) { return j.accelerators; })
       .def_property_readonly("seq_len", [](const Job& j) { return j.seq_len; })
       .def_property_readonly("global_batch", [](const Job& j) { return j.global_batch; })
-      .def_property_readonly("assumptions", [](const Job& j) { return j.assumptions; });
+      .def_property_readonly("assumptions", [](const Job& j) { return j.assumptions; })
+      .def(py::pickle(
+          [](const Job& j) {
+            refuse_other_catalog(j.cluster);
+            return to_json(j.spec);
+          },
+          [](const std::string& text) { return read_job(Reader::text(text, "Job"), builtin_catalog()); }));
 }
 
 template <class Described>
@@ -98,6 +120,7 @@ void bind_prediction(py::module_& module) {
   module.def(
       "predict",
       [](const Job& job, const Layout& layout) {
+        check(layout, "layout");
         if (const Rule rule = refused_by(job, layout)) {
           throw Error("layout", "cannot run: " + violation_of(job, layout, rule).text());
         }
@@ -107,12 +130,18 @@ void bind_prediction(py::module_& module) {
   module.def(
       "violation",
       [](const Job& job, const Layout& layout) -> std::optional<std::string> {
+        check(layout, "layout");
         const auto refused = violation(job, layout);
         return refused ? std::optional(refused->text()) : std::nullopt;
       },
       py::arg("job"), py::arg("layout"), "Why a layout cannot run, or None.");
-  module.def("launcher_flags", &launcher_flags, py::arg("job"), py::arg("layout"), py::arg("dialect") = "",
-             "Flags to paste into the launcher.");
+  module.def(
+      "launcher_flags",
+      [](const Job& job, const Layout& layout, const std::string& dialect) {
+        check(layout, "layout");
+        return launcher_flags(job, layout, dialect);
+      },
+      py::arg("job"), py::arg("layout"), py::arg("dialect") = "", "Flags to paste into the launcher.");
 }
 
 }  // namespace

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "bindings.hpp"
 #include "meshwright/topology/place.hpp"
 
@@ -14,7 +16,11 @@ void bind_topology(py::module_& module) {
 
   module.def(
       "place_group",
-      [](const Cluster& cluster, int size, int stride) { return place_group(cluster, size, stride).levels; },
+      [](const Cluster& cluster, int size, int stride) {
+        within(size, "size", 1, cluster.accelerators());
+        within(stride, "stride", 1, std::max(1, cluster.accelerators() / size));
+        return place_group(cluster, size, stride).levels;
+      },
       py::arg("cluster"), py::arg("size"), py::arg("stride") = 1,
       "Levels of a group of `size` ranks that are `stride` apart, innermost first.");
 }

@@ -17,7 +17,14 @@ void bind_workload(py::module_& module) {
   py::class_<Transformer>(module, "Transformer", "The shapes of a decoder-only transformer.")
       .def_readonly("name", &Transformer::name)
       .def_readonly("family", &Transformer::family)
-      .def_readwrite("layers", &Transformer::layers)
+      .def_property(
+          "layers", [](const Transformer& m) { return m.layers; },
+          [](Transformer& m, int layers) {
+            Transformer changed = m;
+            changed.layers = layers;
+            check(changed, "layers");
+            m = std::move(changed);
+          })
       .def_readonly("hidden", &Transformer::hidden)
       .def_readonly("ffn_hidden", &Transformer::ffn_hidden)
       .def_readonly("heads", &Transformer::heads)
@@ -30,8 +37,12 @@ void bind_workload(py::module_& module) {
       .def_property_readonly("parameters", [](const Transformer& m) { return parameter_counts(m); })
       .def(
           "flops_per_token",
-          [](const Transformer& m, int seq_len) { return flops_per_token(m, seq_len, FlopsConvention::causal); },
+          [](const Transformer& m, int seq_len) {
+            return flops_per_token(m, within(seq_len, "seq_len", 1, 1 << 24), FlopsConvention::causal);
+          },
           py::arg("seq_len"), "Model FLOPs of forward and backward per token, causal half of attention counted.")
+      .def(py::pickle([](const Transformer& m) { return model_json(m, Fields::all); },
+                      [](const std::string& text) { return read_model(Reader::text(text, "Transformer")); }))
       .def("__repr__", [](const Transformer& m) { return "<Transformer " + m.name + ">"; });
 
   module.def(
