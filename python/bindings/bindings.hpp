@@ -7,6 +7,7 @@
 
 #include <string>
 
+#include "meshwright/core/error.hpp"
 #include "meshwright/core/quantity.hpp"
 #include "meshwright/core/units.hpp"
 
@@ -32,11 +33,20 @@ inline std::string to_json_text(const py::object& object) {
   return py::module_::import("json").attr("dumps")(object, py::arg("default") = plain).cast<std::string>();
 }
 
+/// `value` within [least, most]; NaN is not.
+template <class Number>
+Number within(Number value, const std::string& where, Number least, Number most) {
+  if (value >= least && value <= most) return value;
+  const auto text = [](Number n) { return py::str(py::cast(n)).template cast<std::string>(); };
+  throw Error(where, "found " + text(value) + ", expected " + text(least) + " to " + text(most));
+}
+
 /// A float in base units or a string with a unit.
 template <class Q>
 Q quantity(const py::object& value, const std::string& where) {
   if (py::isinstance<py::str>(value)) return parse_quantity<Q::dimension>(value.cast<std::string>(), where);
-  return Q::base(value.cast<double>());
+  constexpr double most = 1e24;
+  return Q::base(within(value.cast<double>(), where, 0.0, most));
 }
 
 /// A read-only property that gives a Quantity member as a float in base units.

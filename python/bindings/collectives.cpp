@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "bindings.hpp"
 #include "meshwright/collectives/estimate.hpp"
 
@@ -26,11 +28,13 @@ void bind_collectives(py::module_& module) {
       [](const std::string& name, const Cluster& cluster, const std::vector<double>& sizes, int ranks, int stride,
          const std::string& algorithm, const std::string& protocol) {
         const Collective collective = parse_collective(name, "name");
-        const int size = ranks > 0 ? ranks : cluster.accelerators();
+        const int size = ranks != 0 ? within(ranks, "ranks", 2, cluster.accelerators()) : cluster.accelerators();
+        within(stride, "stride", 1, std::max(1, cluster.accelerators() / std::max(1, size)));
         const GroupPlace place = place_group(cluster, size, stride);
         const Platform platform = platform_of(cluster);
         py::list rows;
         for (const double bytes : sizes) {
+          within(bytes, "sizes", 1.0, 1e18);
           rows.append(row(collective, bytes, size,
                           estimate(collective, Bytes::base(bytes), place, platform, {algorithm, protocol})));
         }

@@ -125,10 +125,21 @@ void bind_cluster(py::module_& module) {
           "with_nic",
           [](const Cluster& c, const py::object& bandwidth) {
             const auto rate = quantity<BytesPerSecond>(bandwidth, "bandwidth");
-            if (!(rate.value() > 0)) throw Error("bandwidth", "expected a rate above zero");
+            within(rate.value(), "bandwidth", 1.0, 1e15);
             return with(c, [&](ClusterSpec& spec) { spec.node.nic_bandwidth = rate; });
           },
           py::arg("bandwidth"), "The same cluster with NICs of another speed (bytes per second, or '800 Gb/s').")
+      .def(
+          "with_network",
+          [](const Cluster& c, const py::kwargs& members) {
+            py::dict said = dict_of(to_json(c.spec));
+            py::dict network = said.contains("network") ? py::dict(said["network"]) : py::dict();
+            for (const auto& [key, value] : members) network[key] = value;
+            said["network"] = network;
+            return cluster_of(to_json_text(said), Catalog(c.catalog));
+          },
+          "The same cluster with another network: topology, tiers, oversubscription, reach, planes, switch, routing, "
+          "efficiency, as in cluster files.")
       .def(
           "replace",
           [](const Cluster& c, const py::kwargs& fields) {

@@ -81,6 +81,7 @@ void bind_job(py::module_& module) {
   cls.def(py::init([](const Transformer& model, const Cluster& cluster, int seq_len, int global_batch,
                       const std::string& precision, const std::string& framework, const std::string& framework_version,
                       int accelerators, std::optional<double> moe_imbalance, const py::object& recipe) {
+            within(accelerators, "accelerators", 0, largest_data_degree);
             JobSpec spec{.shape = model,
                          .cluster = narrowed(cluster.spec, 0, accelerators, "accelerators"),
                          .seq_len = seq_len,

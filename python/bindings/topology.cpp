@@ -1,5 +1,7 @@
 #include "meshwright/topology/place.hpp"
 
+#include <algorithm>
+
 #include "values.hpp"
 
 namespace meshwright::python {
@@ -13,11 +15,8 @@ struct PlacedLevel : Level {
 };
 
 std::vector<PlacedLevel> levels_of(const Cluster& cluster, int size, int stride) {
-  if (size < 1 || stride < 1 || static_cast<long long>(size) * stride > cluster.accelerators()) {
-    throw Error("size", "found " + std::to_string(size) + " ranks, " + std::to_string(stride) +
-                            " apart, expected a group within the " + std::to_string(cluster.accelerators()) +
-                            " accelerators of " + cluster.name);
-  }
+  within(size, "size", 1, cluster.accelerators());
+  within(stride, "stride", 1, std::max(1, cluster.accelerators() / size));
   std::vector<PlacedLevel> levels;
   for (const Level& level : place_group(cluster, size, stride).levels)
     levels.push_back({level, cluster, size, stride, levels.size()});

@@ -61,8 +61,7 @@ void bind_transformer(py::module_& module) {
       .def(
           "flops_per_token",
           [](const Transformer& m, int seq_len) {
-            if (seq_len < 1) throw Error("seq_len", "expected at least one token");
-            return flops_per_token(m, seq_len, FlopsConvention::causal);
+            return flops_per_token(m, within(seq_len, "seq_len", 1, 1 << 24), FlopsConvention::causal);
           },
           py::arg("seq_len"), "Model FLOPs of forward and backward per token, causal half of attention counted.")
       .def(

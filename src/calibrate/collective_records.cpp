@@ -40,15 +40,19 @@ std::vector<MeasuredRow> read_rows(const Reader& record) {
   for (const Reader& row : record.at("rows").items()) {
     if (!row.has("bytes") || !row.has("time_us")) continue;
     const double bytes = row.at("bytes").number(), time = row.at("time_us").number();
+    constexpr double most_bytes = 1e18, most_us = 1e13;
+    if (bytes > most_bytes || time > most_us) row.fail("expected bytes of at most 1e18 and a time of at most 1e13 us");
     if (bytes > 0 && time > 0) rows.push_back({Bytes::base(bytes), Seconds::base(time * 1e-6)});
   }
   return rows;
 }
 
+constexpr int most_ranks = 1 << 24;
+
 int rank_count(const Reader& record) {
-  if (record.has("ranks")) return record.at("ranks").integer(1);
+  if (record.has("ranks")) return record.at("ranks").integer(1, most_ranks);
   const Reader hardware = record.at("hardware");
-  return hardware.integer_or("nodes", 1, 1) * hardware.integer_or("gpus_per_node", 1, 1);
+  return hardware.integer_or("nodes", 1, 1, most_ranks / 4096) * hardware.integer_or("gpus_per_node", 1, 1, 4096);
 }
 
 /// What the table's options leave the tuner to choose from; nothing where NCCL has no such algorithm.

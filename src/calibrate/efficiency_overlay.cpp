@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "meshwright/calibrate/kernel_fit.hpp"
+#include "meshwright/core/text.hpp"
 
 namespace meshwright::calibrate {
 namespace {
@@ -15,7 +16,7 @@ using Json = nlohmann::ordered_json;
 double rounded(double value, int digits) {
   if (value == 0) return 0;
   const double unit = std::pow(10.0, std::floor(std::log10(std::abs(value))) - (digits - 1));
-  return std::stod(fmt::format("{:.{}g}", std::round(value / unit) * unit, digits));
+  return parse_number(fmt::format("{:.{}g}", std::round(value / unit) * unit, digits)).value_or(value);
 }
 
 std::string micro(Seconds t) { return fmt::format("{:.3g} us", t.value() * 1e6); }

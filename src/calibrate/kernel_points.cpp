@@ -49,8 +49,7 @@ std::string gemm_format(const CsvTable& table, std::string_view dtype) {
   if (found != formats.end()) return std::string(found->ours);
   std::vector<std::string> known;
   for (const Spelling& s : formats) known.emplace_back(s.table);
-  throw Error(table.where(),
-              fmt::format("unknown dtype '{}'{}", printable(dtype), suggestion(dtype.substr(0, 40), known)));
+  throw Error(table.where(), fmt::format("unknown dtype '{}'{}", printable(dtype), suggestion(dtype, known)));
 }
 
 /// The group of a key, in the order of first appearance.

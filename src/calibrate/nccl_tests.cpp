@@ -5,25 +5,23 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
-#include <sstream>
 
 #include "calibrate/record_hardware.hpp"
+#include "meshwright/core/text.hpp"
 
 namespace meshwright::calibrate {
 namespace {
 
-std::vector<std::string> words_of(const std::string& line) {
-  std::istringstream stream(line);
+/// Words between blanks, the same in every locale.
+std::vector<std::string> words_of(std::string_view line) {
+  constexpr std::string_view blanks = " \t\v\f\r\n";
   std::vector<std::string> words;
-  for (std::string word; stream >> word;) words.push_back(word);
+  for (std::size_t at = line.find_first_not_of(blanks); at != std::string_view::npos;) {
+    const std::size_t end = std::min(line.find_first_of(blanks, at), line.size());
+    words.emplace_back(line.substr(at, end - at));
+    at = line.find_first_not_of(blanks, end);
+  }
   return words;
-}
-
-std::optional<double> number(const std::string& word) {
-  char* end = nullptr;
-  const double value = std::strtod(word.c_str(), &end);
-  if (end == word.c_str() || *end != '\0' || !std::isfinite(value)) return std::nullopt;
-  return value;
 }
 
 bool is_type(const std::string& word) {
@@ -42,11 +40,11 @@ struct PrintedRow {
 std::optional<PrintedRow> read_row(const std::vector<std::string>& words) {
   const auto type = std::ranges::find_if(words, is_type);
   if (type == words.end() || type - words.begin() < 2) return std::nullopt;
-  const auto size = number(*(type - 2));
+  const auto size = parse_number(*(type - 2));
   std::vector<double> numbers;
   bool root_column = false;
   for (auto word = type + 1; word != words.end(); ++word) {
-    if (const auto value = number(*word)) {
+    if (const auto value = parse_number(*word)) {
       numbers.push_back(*value);
       root_column = root_column || (numbers.size() == 1 && word->find('.') == std::string::npos);
     }
@@ -97,11 +95,13 @@ void infer_from_ratio(const PrintedRow& row, NcclTestsLog& log) {
 NcclTestsLog read_nccl_tests_log(std::string_view text, std::string name) {
   NcclTestsLog log;
   log.file = std::move(name);
-  std::istringstream lines{std::string(text)};
   std::set<std::string> hosts;
   PrintedRow largest;
   log.collective = named_in(log.file);
-  for (std::string line; std::getline(lines, line);) {
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    std::string line(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
     if (!line.empty() && line.back() == '\r') line.pop_back();
     const std::vector<std::string> words = words_of(line);
     if (const auto found = named_in(line)) log.collective = found;

@@ -138,25 +138,32 @@ std::string find_fabric(const Catalog& catalog, std::string_view fabric, std::st
   return kind == nullptr ? "" : kind->name;
 }
 
+constexpr int most_accelerators = 1 << 24;
+
 Cluster record_cluster(const Reader& record, const Catalog& catalog, const std::string& accelerator, int ranks) {
   const Reader hardware = record.at("hardware");
   const std::string words = lower(hardware.string_or("scale_up", "") + " " + hardware.string_or("gpu", ""));
   const std::string notes = lower(record.string_or("notes", "")), env = record.string_or("env", "");
-  const int nodes = hardware.integer_or("nodes", 1, 1);
-  const int used = hardware.integer_or("gpus_per_node", ranks, 1);
+  const int nodes = hardware.integer_or("nodes", 1, 1, 1 << 20);
+  const int used = hardware.integer_or("gpus_per_node", ranks, 1, 1 << 24);
   const int node_size = whole_node(words, used, nodes);
   std::string fabric = find_fabric(catalog, hardware.string_or("fabric", ""), hardware.string_or("nic", ""));
   if (variable(env, "NCCL_IB_DISABLE") == "1" || lower(variable(env, "NCCL_NET")) == "socket") fabric = "tcp";
-  ClusterSpec spec{.accelerators = nodes * node_size, .where = record.where() + "/hardware"};
+  const long long accelerators = 1LL * nodes * node_size;
+  if (accelerators > most_accelerators)
+    hardware.fail("more than " + std::to_string(most_accelerators) + " accelerators");
+  ClusterSpec spec{.accelerators = static_cast<int>(accelerators), .where = record.where() + "/hardware"};
   NodeSpec& node = spec.node;
   node.where = spec.where;
   node.accelerator = accelerator;
   node.accelerators = node_size;
   if (!fabric.empty()) node.fabric = fabric;
-  if (const int nics = hardware.integer_or("nics_per_node", 0); nics > 0) node.nics = nics;
+  if (const int nics = hardware.integer_or("nics_per_node", 0, 0, 1024); nics > 0) node.nics = nics;
   const double gbps = hardware.number_or("nic_gbps", 0);
+  constexpr double most_gbps = 1e6;
+  if (gbps > most_gbps) hardware.at("nic_gbps").fail("expected at most 1000000 Gb/s");
   if (gbps > 0) node.nic_bandwidth = BytesPerSecond::base(gbps * 1e9 / 8);
-  say_scale_up(words, notes, hardware.integer_or("scale_up_domain", 0), used, node);
+  say_scale_up(words, notes, hardware.integer_or("scale_up_domain", 0, 0, 1 << 20), used, node);
   const std::string p2p = lower(variable(env, "NCCL_P2P_LEVEL"));
   if (variable(env, "NCCL_P2P_DISABLE") == "1" || p2p == "loc" || p2p == "0") {
     node.scale_up = ScaleUpKind::pcie;

@@ -45,9 +45,9 @@ struct Reading {
   Reader layout;
   std::vector<std::string>& assumptions;
 
-  int degree(std::string_view key, int fallback, int least = 1) const {
+  int degree(std::string_view key, int fallback, int most, int least = 1) const {
     if (!layout.has(key)) note(key, std::to_string(fallback));
-    return layout.integer_or(key, fallback, least);
+    return layout.integer_or(key, fallback, least, most);
   }
   bool flag(std::string_view key, bool fallback) const {
     if (!layout.has(key)) note(key, fallback ? "true" : "false");
@@ -80,7 +80,7 @@ int virtual_stages_unsaid(const Reader& layout, int layers, int pp) {
 
 int zero_stage_of(const Reading& r, const Usual& usual) {
   if (r.layout.boolean_or("fsdp", false)) return 3;
-  return std::min(3, r.degree("zero_stage", usual.zero_stage, 0));
+  return std::min(3, r.degree("zero_stage", usual.zero_stage, 99, 0));
 }
 
 }  // namespace
@@ -101,17 +101,22 @@ std::string resolve_degrees(const Reader& record, const std::string& framework, 
   if (!r.layout.has("tp") && !r.layout.has("pp") && !r.layout.boolean_or("fsdp", false))
     return "layout not published: no parallel degrees";
   const int devices = spec.cluster.accelerators;
-  l.tp = r.degree("tp", 1), l.pp = r.degree("pp", 1), l.cp = r.degree("cp", 1), l.ep = r.degree("ep", 1);
-  l.vp = l.pp > 1 ? r.degree("vp", virtual_stages_unsaid(r.layout, spec.shape->layers, l.pp)) : 1;
-  l.dp = std::max(1, devices / (l.tp * l.pp * l.cp));
+  l.tp = r.degree("tp", 1, largest_tensor_degree), l.pp = r.degree("pp", 1, largest_degree);
+  l.cp = r.degree("cp", 1, largest_degree), l.ep = r.degree("ep", 1, largest_degree);
+  l.vp =
+      l.pp > 1 ? r.degree("vp", virtual_stages_unsaid(r.layout, spec.shape->layers, l.pp), largest_virtual_degree) : 1;
+  l.dp = static_cast<int>(std::max(1LL, devices / (1LL * l.tp * l.pp * l.cp)));
   if (l.accelerators() != devices)
     return "layout inconsistent: tp * cp * pp does not divide the number of accelerators";
-  l.etp = r.layout.integer_or("etp", l.ep * l.tp > l.tp * l.cp * l.dp || framework != "nemo" ? 1 : 0);
+  l.etp = r.layout.integer_or("etp", l.ep > l.cp * l.dp || framework != "nemo" ? 1 : 0, 0, largest_tensor_degree);
   // JAX stacks run a replica's sequences in one pass unless told to accumulate.
   const bool one_pass = framework == "maxtext" || framework == "jax-pax";
-  const int sequences = r.layout.integer_or("global_batch", 0) / l.dp;
-  l.micro_batch = r.degree("micro_batch", one_pass && l.pp == 1 ? std::max(1, sequences) : 1);
-  spec.global_batch = r.degree("global_batch", l.dp * l.micro_batch);
+  const int sequences = r.layout.integer_or("global_batch", 0, 0, largest_data_degree) / l.dp;
+  l.micro_batch =
+      r.degree("micro_batch", one_pass && l.pp == 1 ? std::clamp(sequences, 1, largest_degree) : 1, largest_degree);
+  const long long a_pass = 1LL * l.dp * l.micro_batch;
+  spec.global_batch =
+      r.degree("global_batch", static_cast<int>(std::min<long long>(a_pass, largest_data_degree)), largest_data_degree);
   // A source that gives sequences a step that replicas don't divide ran fewer in some of them; the mean counts.
   l.micro_batch = std::min(l.micro_batch, std::max(1, spec.global_batch / l.dp));
   return "";

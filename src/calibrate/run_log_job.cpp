@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -87,6 +88,9 @@ struct Sizes {
   double gpus = 0, seq_len = 0, global_batch = 0, micro_batch = 0, accumulation = 0, model_parallel = 1, dp = 0;
 };
 
+/// Rounded, and within what a count can be.
+long long whole_number(double value) { return std::llround(std::clamp(value, 0.0, 1e15)); }
+
 double layout_number(const Json& layout, const char* key, double otherwise) {
   return layout.contains(key) && layout[key].is_number() ? layout[key].get<double>() : otherwise;
 }
@@ -125,9 +129,9 @@ Json layout_of(const Stated& stated, const RunLog& log, const LogCompletion& sai
   sizes = sizes_of(stated, log, said, layout);
   const double pipeline = stated.number("pipeline_micro_batch");
   const double micro = pipeline > 0 && layout_number(layout, "pp", 1) > 1 ? pipeline : sizes.micro_batch;
-  if (micro >= 1) layout["micro_batch"] = std::llround(micro);
+  if (micro >= 1) layout["micro_batch"] = whole_number(micro);
   const double shard = stated.number("dp_shard"), replicate = stated.number("dp_replicate");
-  if (shard > 1 && replicate > 1) layout["hsdp_shard"] = std::llround(shard);
+  if (shard > 1 && replicate > 1) layout["hsdp_shard"] = whole_number(shard);
   if (layout.empty()) return layout;
   layout.erase("dp");  // follows from the accelerators
   return layout;
@@ -174,15 +178,21 @@ void require_all(const Json& job, const RunLog& log, const Stated& stated) {
                                     device.is_string() ? "; its device is " + device.get<std::string>() : ""));
 }
 
+/// A number that a file for --job may have replaced by anything.
+double number_in(const Json& job, const char* key, const RunLog& log) {
+  if (!job[key].is_number()) throw Error(log.path, fmt::format("'{}' of the job is no number", key));
+  return job[key].get<double>();
+}
+
 double seconds_of_step(const RunLog& log, const Json& job, double gpus) {
   if (log.figure == "step_time") return log.steps.median;
-  const double sequences = job["global_batch"].get<double>();
+  const double sequences = number_in(job, "global_batch", log);
   if (log.figure == "sequences_per_s") return sequences / log.steps.median;
   if (gpus <= 0)
     throw Error(log.path,
                 "the log tells tokens a second and GPU, but not how many GPUs: \"gpus\" in a "
                 "file for --job");
-  return sequences * job["seq_len"].get<double>() / (log.steps.median * gpus);
+  return sequences * number_in(job, "seq_len", log) / (log.steps.median * gpus);
 }
 
 Json measured_of(const RunLog& log, double seconds) {
@@ -212,9 +222,9 @@ std::string job_of_log(const RunLog& log, const LogCompletion& completion) {
   const Json framework = stated.json("framework");
   job["framework"] = framework.is_string() ? framework : Json(log.framework);
   if (const Json format = stated.json("precision"); format.is_string()) job["precision"] = format;
-  if (sizes.seq_len >= 1) job["seq_len"] = std::llround(sizes.seq_len);
-  if (sizes.global_batch >= 1) job["global_batch"] = std::llround(sizes.global_batch);
-  if (sizes.gpus >= 1) job["gpus"] = std::llround(sizes.gpus);
+  if (sizes.seq_len >= 1) job["seq_len"] = whole_number(sizes.seq_len);
+  if (sizes.global_batch >= 1) job["global_batch"] = whole_number(sizes.global_batch);
+  if (sizes.gpus >= 1) job["gpus"] = whole_number(sizes.gpus);
   if (!layout.empty()) job["layout"] = layout;
   if (const Json recipe = recipe_of(stated); !recipe.empty()) job["recipe"] = recipe;
   if (const Json version = stated.json("framework_version"); version.is_string()) job["framework_version"] = version;

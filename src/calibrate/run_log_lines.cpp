@@ -1,18 +1,19 @@
 #include "calibrate/run_log_lines.hpp"
 
-#include <zlib.h>
-
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <cmath>
 
 #include "meshwright/core/error.hpp"
+#include "meshwright/core/files.hpp"
 
 namespace meshwright::calibrate {
 namespace {
 
 constexpr std::size_t longest_line = 64 * 1024;  ///< what is kept of one
-constexpr unsigned buffer_size = 256 * 1024;
+constexpr std::size_t no_line = 64 << 20;        ///< more than that without a line end is no log
+constexpr std::size_t buffer_size = 256 * 1024;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -74,7 +75,7 @@ std::optional<double> leading_number(std::string_view text, std::size_t& used) {
   }
   double value = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (error != std::errc{} || end == digits.data()) return std::nullopt;
+  if (error != std::errc{} || end == digits.data() || !std::isfinite(value)) return std::nullopt;
   used = i - static_cast<std::size_t>(digits.data() + digits.size() - end);
   return value;
 }
@@ -82,44 +83,30 @@ std::optional<double> leading_number(std::string_view text, std::size_t& used) {
 }  // namespace
 
 struct LogLines::Impl {
-  gzFile file = nullptr;
   std::string path, line;
+  InputFile file;
   std::array<char, buffer_size> buffer{};
-  std::size_t at = 0, filled = 0;
+  std::size_t at = 0, filled = 0, since_line_end = 0;
   long long cut = 0;
-  bool truncated = false, ended = false, any = false;
+  bool any = false;
+
+  explicit Impl(const std::filesystem::path& from) : path(from.string()), file(from, most_stream_bytes) {}
 
   bool fill() {
-    if (ended) return false;
-    const int got = gzread(file, buffer.data(), buffer_size);
-    if (got < 0) {
-      // A log that was copied while it grew, or a broken disk: what came so far counts.
-      if (!any) throw Error(path, "is not a whole gzip file");
-      truncated = true;
-    }
-    int error = Z_OK;
-    gzerror(file, &error);
-    if (error == Z_BUF_ERROR) truncated = true;
-    ended = got <= 0;
     at = 0;
-    filled = got > 0 ? static_cast<std::size_t>(got) : 0;
+    filled = file.read(buffer.data(), buffer.size());
     any = any || filled > 0;
+    // A log that was copied while it grew is damaged: what came so far counts.
+    if (file.damaged() && !any) throw Error(path, "is not a whole gzip file");
     return filled > 0;
   }
 };
 
-LogLines::LogLines(const std::filesystem::path& path) : impl_(std::make_unique<Impl>()) {
-  impl_->path = path.string();
-  std::error_code ignored;
-  if (!std::filesystem::exists(path, ignored)) throw Error(path.string(), "no such file");
-  if (std::filesystem::is_directory(path, ignored)) throw Error(path.string(), "is a folder, expected a file");
-  impl_->file = gzopen(path.c_str(), "rb");
-  if (impl_->file == nullptr) throw Error(path.string(), "cannot be read");
-}
+LogLines::LogLines(const std::filesystem::path& path) : impl_(std::make_unique<Impl>(path)) {}
 
-LogLines::~LogLines() { gzclose(impl_->file); }
+LogLines::~LogLines() = default;
 
-bool LogLines::truncated() const { return impl_->truncated; }
+bool LogLines::truncated() const { return impl_->file.damaged(); }
 long long LogLines::cut() const { return impl_->cut; }
 
 bool LogLines::next(std::string_view& line) {
@@ -138,7 +125,10 @@ bool LogLines::next(std::string_view& line) {
     too_long = too_long || piece.size() > room;
     s.line.append(piece.substr(0, room));
     s.at += piece.size();
+    s.since_line_end += piece.size();
+    if (s.since_line_end > no_line) throw Error(s.path, "no log: more than 64 MiB without a line end");
     if (end == std::string_view::npos) continue;
+    s.since_line_end = 0;
     ++s.at;
     if (s.line.empty()) continue;  // blank lines, and the second half of "\r\n"
     break;

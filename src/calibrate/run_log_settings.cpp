@@ -9,6 +9,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "meshwright/core/text.hpp"
+
 namespace meshwright::calibrate {
 namespace {
 
@@ -107,9 +109,7 @@ std::string scalar_json(const std::string& printed) {
   for (const char c : printed) {
     if (c != ',' && c != '_') digits += c;  // 5,001 and 32_000
   }
-  double number = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  if (error == std::errc{} && end == digits.data() + digits.size()) return fmt::format("{}", number);
+  if (const auto number = parse_number(digits)) return fmt::format("{}", *number);
   return nlohmann::json(printed).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 

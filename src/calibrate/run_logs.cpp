@@ -123,7 +123,8 @@ struct Gathering {
     const auto total = phrases.find(c.dialect->step.total);
     if (!c.dialect->step.progress_bar || total == phrases.end()) return false;
     const auto steps = number_after(total->second, "");
-    const auto bar = steps ? progress_bar_step(line, static_cast<long long>(*steps)) : std::nullopt;
+    const auto bar =
+        steps ? progress_bar_step(line, static_cast<long long>(std::clamp(*steps, 0.0, 1e12))) : std::nullopt;
     if (bar) c.steps.add(bar->number, bar->seconds);
     return bar.has_value();
   }
@@ -185,7 +186,7 @@ void use_run_summary(RunLog& log) {
   if (runtime.empty() || steps.empty()) return;
   const auto seconds = number_after(runtime, ""), count = number_after(steps, "");
   if (!seconds || !count || *seconds <= 0 || *count < 1) return;
-  log.steps.read = static_cast<int>(*count);
+  log.steps.read = static_cast<int>(std::min(*count, 2e9));
   log.steps.median = *seconds / *count;
   log.notes.emplace_back("no step's own time in the log: the mean over the whole run, start-up included");
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "calibrate/measured.hpp"
 #include "calibrate/run_layout.hpp"
 #include "core/embedded.hpp"
 #include "meshwright/core/names.hpp"
@@ -21,23 +22,24 @@ FlopsConvention convention_of(const std::string& text) {
 
 /// Step time: as measured, else from tokens, else from FLOP/s or MFU under the source's convention.
 std::optional<Seconds> step_time_of(const Reader& measured, const RunRecord& run) {
-  if (const auto time = measured.find("step_time_s")) return Seconds::base(time->number());
+  if (const auto time = measured.find("step_time_s")) return Seconds::base(measured_number(*time, most_step_seconds));
   const double tokens = static_cast<double>(run.job.global_batch) * run.job.seq_len;
   const double devices = run.job.accelerators;
   if (const auto rate = measured.find("tokens_per_s_per_gpu"))
-    return Seconds::base(tokens / (rate->number() * devices));
+    return Seconds::base(tokens / (measured_number(*rate, most_tokens_per_s) * devices));
   const std::string convention = measured.string_or("flops_convention", "");
   const auto step = [&](FlopsConvention c, double flops_per_s) {
     return Seconds::base(tokens * flops_per_token(run.job.model, run.job.seq_len, c) / (flops_per_s * devices));
   };
   if (const auto rate = measured.find("model_tflops_per_gpu"))
-    return step(convention_of(convention), 1e12 * rate->number());
+    return step(convention_of(convention), 1e12 * measured_number(*rate, most_tflops));
   if (const auto rate = measured.find("hardware_tflops_per_gpu")) {
-    return step(FlopsConvention::hardware_full_recompute, 1e12 * rate->number());
+    return step(FlopsConvention::hardware_full_recompute, 1e12 * measured_number(*rate, most_tflops));
   }
   if (const auto mfu = measured.find("mfu")) {
     const DType base = convention.find("BF16 peak") != std::string::npos ? DType::bf16 : run.job.precision.gemm;
-    return step(convention_of(convention), mfu->number() * run.job.cluster.accelerator.peak(base).value());
+    return step(convention_of(convention),
+                measured_number(*mfu, most_mfu) * run.job.cluster.accelerator.peak(base).value());
   }
   return std::nullopt;
 }
@@ -46,9 +48,9 @@ void read_measured(const Reader& record, RunRecord& run) {
   const Reader measured = record.at("measured");
   run.measured.step_time = step_time_of(measured, run);
   if (const auto peak = measured.find("peak_mem_gib")) {
-    run.measured.peak_memory = Bytes::base(peak->number() * 1073741824.0);
+    run.measured.peak_memory = Bytes::base(measured_number(*peak, most_memory_gib) * 1073741824.0);
   }
-  if (const auto mfu = measured.find("mfu")) run.measured.mfu = mfu->number();
+  if (const auto mfu = measured.find("mfu")) run.measured.mfu = measured_number(*mfu, most_mfu);
   if (!run.measured.step_time) run.skipped = "nothing measured that a step time follows from";
 }
 
@@ -76,18 +78,19 @@ Job with_own_figures(const Job& job, const Reader& record, const std::string& se
 
 /// "cluster" of a record as what it says; zero or null = not said.
 ClusterSpec cluster_of_record(const Reader& r, const Catalog& catalog) {
-  ClusterSpec spec{.accelerators = r.at("count").integer(1), .where = r.where()};
+  ClusterSpec spec{.accelerators = r.at("count").integer(1, largest_data_degree), .where = r.where()};
   NodeSpec& node = spec.node;
   node.where = spec.where;
   node.accelerator = r.at("accelerator").string();
-  const auto say = [&](std::optional<int>& field, std::string_view key) {
-    if (const int value = r.integer_or(key, 0); value > 0) field = value;
+  const auto say = [&](std::optional<int>& field, std::string_view key, int most) {
+    if (const int value = r.integer_or(key, 0, 0, most); value > 0) field = value;
   };
-  say(node.accelerators, "node_size");
-  say(node.scale_up_domain, "scale_up_domain");
-  say(node.nics, "nics_per_node");
-  if (const double gbps = r.number_or("nic_gbps", 0); gbps > 0)
-    node.nic_bandwidth = BytesPerSecond::base(gbps * 1.25e8);
+  say(node.accelerators, "node_size", 4096);
+  say(node.scale_up_domain, "scale_up_domain", 1 << 20);
+  say(node.nics, "nics_per_node", 1024);
+  constexpr double most_gbps = 1e6;
+  if (const auto gbps = r.find("nic_gbps"); gbps && gbps->number() != 0)
+    node.nic_bandwidth = BytesPerSecond::base(measured_number(*gbps, most_gbps) * 1.25e8);
   if (const std::string words = r.string_or("fabric", ""); !words.empty()) {
     const FabricKind* kind = catalog.fabric_in(words);
     node.fabric = kind != nullptr ? kind->name : words;
@@ -109,7 +112,7 @@ void read_job_of_record(const Reader& record, const Catalog& catalog, RunRecord&
   }
   JobSpec spec{.shape = *model, .cluster = cluster_of_record(cluster, catalog)};
   spec.places.prefix = layout.where() + "/";
-  spec.seq_len = record.at("seq_len").integer(1);
+  spec.seq_len = record.at("seq_len").integer(1, largest_data_degree);
   const std::string version = layout.string_or("framework_version", "");
   spec.framework = profile_of_record(run.framework, version, record.at("source").string_or("date", ""));
   if (spec.framework == "hai-llm") run.framework = spec.framework;

@@ -1,13 +1,14 @@
 // PyTorch profiler traces: events are read one by one and only kernels stay.
 #include <fmt/format.h>
-#include <zlib.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <streambuf>
 #include <unordered_map>
 
 #include "calibrate/trace_kernels.hpp"
 #include "meshwright/core/error.hpp"
+#include "meshwright/core/files.hpp"
 
 namespace meshwright::calibrate {
 namespace {
@@ -20,24 +21,16 @@ constexpr int deepest = 64;
 constexpr std::size_t most_kernel_names = 1 << 16;
 
 /// The file, decompressed as it is read. Fails where a text never ends.
-class GzipStream : public std::streambuf {
+class TraceStream : public std::streambuf {
  public:
-  explicit GzipStream(const std::filesystem::path& path) : path_(path.string()), buffer_(buffer_size) {
-    std::error_code ignored;
-    if (!std::filesystem::exists(path, ignored)) throw Error(path_, "no such file");
-    if (std::filesystem::is_directory(path, ignored)) throw Error(path_, "is a folder, expected a trace file");
-    file_ = gzopen(path.c_str(), "rb");
-    if (file_ == nullptr) throw Error(path_, "cannot be read");
-  }
-  ~GzipStream() override { gzclose(file_); }
-  GzipStream(const GzipStream&) = delete;
-  GzipStream& operator=(const GzipStream&) = delete;
+  explicit TraceStream(const std::filesystem::path& path)
+      : path_(path.string()), buffer_(buffer_size), file_(path, most_stream_bytes) {}
 
  protected:
   int_type underflow() override {
-    const int got = gzread(file_, buffer_.data(), buffer_size);
-    if (got <= 0) return traits_type::eof();
-    const std::string_view text(buffer_.data(), static_cast<std::size_t>(got));
+    const std::size_t got = file_.read(buffer_.data(), buffer_size);
+    if (got == 0) return traits_type::eof();
+    const std::string_view text(buffer_.data(), got);
     const std::size_t last = text.rfind('"');
     unquoted_ = last == std::string_view::npos ? unquoted_ + text.size() : text.size() - last;
     if (unquoted_ > longest_text) throw Error(path_, "not a trace: a text of more than 16 MB in it");
@@ -48,7 +41,7 @@ class GzipStream : public std::streambuf {
  private:
   std::string path_;
   std::vector<char> buffer_;
-  gzFile file_ = nullptr;
+  InputFile file_;
   std::size_t unquoted_ = 0;
 };
 
@@ -58,6 +51,9 @@ struct Event {
   double start = 0, duration = -1, in_elements = 0, out_elements = 0;
   int group_size = 0;
 };
+
+/// A count of ranks, whatever number stands there.
+int whole(double value) { return static_cast<int>(std::clamp(value, 0.0, 1e9)); }
 
 double element_bytes(std::string_view format) {
   for (const std::string_view one : {"Float8", "Byte", "Char", "Bool"}) {
@@ -139,8 +135,8 @@ class TraceHandler : public nlohmann::json_sax<Json> {
     } else if (in_event() && depth_ == event_depth() + 1) {
       take_argument(text, value, is_number);
     } else if (section_ == "distributedInfo" && depth_ == 2 && is_number) {
-      if (key_ == "rank") trace_.rank = static_cast<int>(value);
-      if (key_ == "world_size") trace_.world_size = static_cast<int>(value);
+      if (key_ == "rank") trace_.rank = whole(value);
+      if (key_ == "world_size") trace_.world_size = whole(value);
     } else if (section_ == "deviceProperties" && key_ == "name" && trace_.device.empty()) {
       trace_.device = text;
     }
@@ -159,7 +155,7 @@ class TraceHandler : public nlohmann::json_sax<Json> {
     if (key_ == "Collective name") event_.collective = text;
     if (key_ == "Process Group Description") event_.description = text;
     if (key_ == "dtype") event_.format = text;
-    if (key_ == "Group size") event_.group_size = static_cast<int>(value);
+    if (key_ == "Group size") event_.group_size = whole(value);
     if (key_ == "In msg nelems") event_.in_elements = value;
     if (key_ == "Out msg nelems") event_.out_elements = value;
   }
@@ -206,7 +202,7 @@ class TraceHandler : public nlohmann::json_sax<Json> {
 std::vector<RankTrace> read_kineto(const std::filesystem::path& path) {
   RankTrace trace;
   trace.path = path.string();
-  GzipStream buffer(path);
+  TraceStream buffer(path);
   std::istream in(&buffer);
   in.exceptions(std::ios::badbit);
   TraceHandler handler(trace);

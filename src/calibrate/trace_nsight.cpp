@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "calibrate/trace_kernels.hpp"
 #include "meshwright/core/error.hpp"
+#include "meshwright/core/files.hpp"
 
 namespace meshwright::calibrate {
 namespace {
@@ -19,8 +21,7 @@ using Database = std::unique_ptr<sqlite3, Close>;
 using Statement = std::unique_ptr<sqlite3_stmt, Close>;
 
 Database open(const std::filesystem::path& path) {
-  std::error_code ignored;
-  if (!std::filesystem::exists(path, ignored)) throw Error(path.string(), "no such file");
+  const InputFile readable(path, most_stream_bytes);  // refuses what is no file
   sqlite3* raw = nullptr;
   const int failed = sqlite3_open_v2(path.c_str(), &raw, SQLITE_OPEN_READONLY, nullptr);
   Database db(raw);
@@ -94,7 +95,7 @@ std::vector<RankTrace> read_nsight(const std::filesystem::path& path) {
   for (auto& [device, trace] : traces) {
     builders.at(device).finish();
     trace.path = path.string();
-    trace.rank = static_cast<int>(device);
+    trace.rank = static_cast<int>(std::clamp(device, 0LL, 1'000'000'000LL));
     trace.device = names.contains(device) ? names.at(device) : "";
     trace.annotated_steps = steps;
     if (state != SQLITE_DONE) trace.notes.emplace_back("the database is damaged from some place on");

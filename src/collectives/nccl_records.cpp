@@ -63,12 +63,19 @@ void apply(std::string_view text, Collective collective, const std::array<std::s
   }
 }
 
+double within(const Reader& r, double least, double most) {
+  const double value = r.number();
+  if (!(value >= least && value <= most))
+    r.fail(fmt::format("found {:g}, expected a number from {:g} to {:g}", value, least, most));
+  return value;
+}
+
 NcclGraph read_graph(const Reader& r) {
   return {.pattern = static_cast<NcclPattern>(r.at("pattern").integer(0, 9)),
           .channels = r.at("nChannels").integer(0, 1024),
-          .intra = BytesPerSecond::base(r.at("bwIntra").number() * 1e9),
-          .inter = BytesPerSecond::base(r.at("bwInter").number() * 1e9),
-          .inter_latency = Seconds::base(r.number_or("latencyInter", 0) * 1e-6),
+          .intra = BytesPerSecond::base(within(r.at("bwIntra"), 0, 1e6) * 1e9),
+          .inter = BytesPerSecond::base(within(r.at("bwInter"), 0, 1e6) * 1e9),
+          .inter_latency = Seconds::base(r.has("latencyInter") ? within(r.at("latencyInter"), 0, 1e9) * 1e-6 : 0),
           .intra_path = static_cast<NcclPath>(r.at("typeIntra").integer(0, 99)),
           .inter_path = static_cast<NcclPath>(r.at("typeInter").integer(0, 99)),
           .same_channels = r.at("sameChannels").number() != 0};
@@ -126,7 +133,7 @@ std::optional<NcclChoiceCheck> check_nccl_choice(const Reader& record, std::span
 
   check.recorded = {read_name<NcclAlgorithm>(record.at("algo"), nccl_algorithm_names),
                     read_name<Protocol>(record.at("proto"), protocol_names),
-                    Seconds::base(record.at("time_us").number() * 1e-6)};
+                    Seconds::base(within(record.at("time_us"), 1e-3, 1e12) * 1e-6)};
   const Collective collective = parse_collective(check.collective, record.at("collective").where());
   const auto choice =
       nccl_choice(*graphs, collective, Bytes::base(static_cast<double>(record.at("bytes").integer64())));

@@ -18,6 +18,10 @@ struct Request {
   const std::string& where;
 };
 
+// Most ranks of a program that is played message by message: messages that grow with the square of the ranks, or not.
+constexpr int most_square = 512, most_linear = 8192;
+constexpr std::uint64_t most_segments = 1 << 18;  ///< times ranks
+
 MessageProgram of_row(Collective collective, std::string_view name, const Request& r, std::uint64_t bytes,
                       int segments = 1) {
   const Algorithm& row = algorithm(collective, name, r.where);
@@ -55,8 +59,12 @@ MessageProgram linear_all_to_all(const Request& r) {
   return of_row(Collective::all_to_all, "linear", r, r.bytes * static_cast<std::uint64_t>(r.ranks));
 }
 MessageProgram pipelined_ring(const Request& r) {
-  const std::uint64_t segment = r.segment_bytes == 0 ? r.bytes : r.segment_bytes;
-  return of_row(Collective::broadcast, "chain", r, r.bytes, static_cast<int>((r.bytes + segment - 1) / segment));
+  const std::uint64_t segment = std::max<std::uint64_t>(1, r.segment_bytes == 0 ? r.bytes : r.segment_bytes);
+  const std::uint64_t segments = std::max<std::uint64_t>(1, r.bytes / segment + (r.bytes % segment == 0 ? 0 : 1));
+  if (segments > most_segments / static_cast<std::uint64_t>(r.ranks))
+    throw Error(r.where, fmt::format("{} segments over {} ranks, expected at most {} messages", segments, r.ranks,
+                                     most_segments));
+  return of_row(Collective::broadcast, "chain", r, r.bytes, static_cast<int>(segments));
 }
 
 MessageProgram binary_broadcast(const Request& r) {
@@ -133,14 +141,15 @@ MessageProgram double_ring(const Request& r) {
 struct Pattern {
   std::string_view name;
   MessageProgram (*make)(const Request&);
+  int most_ranks = most_linear;
 };
 constexpr std::array<Pattern, 12> patterns = {{{"binomialtreebcast", binomial_broadcast},
                                                {"binomialtreereduce", binomial_reduce},
                                                {"binarytreebcast", binary_broadcast},
                                                {"dissemination", dissemination},
                                                {"allreduce_recdoub", halving_all_reduce},
-                                               {"allreduce_ring", ring_all_reduce},
-                                               {"linear_alltoall", linear_all_to_all},
+                                               {"allreduce_ring", ring_all_reduce, most_square},
+                                               {"linear_alltoall", linear_all_to_all, most_square},
                                                {"gather", gather},
                                                {"scatter", scatter},
                                                {"linbarrier", linear_barrier},
@@ -177,7 +186,12 @@ MessageProgram program_of(const Reader& record, bool from_text) {
 std::optional<MessageProgram> schedgen_pattern(std::string_view name, int ranks, std::uint64_t bytes,
                                                std::uint64_t segment_bytes, const std::string& where) {
   for (const Pattern& pattern : patterns) {
-    if (pattern.name == name) return pattern.make({ranks, bytes, segment_bytes, where});
+    if (pattern.name != name) continue;
+    if (ranks > pattern.most_ranks)
+      throw Error(where, fmt::format("{} ranks of '{}', expected at most {} for a program that is played message by "
+                                     "message",
+                                     ranks, name, pattern.most_ranks));
+    return pattern.make({ranks, bytes, segment_bytes, where});
   }
   return std::nullopt;
 }

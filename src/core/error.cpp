@@ -5,9 +5,14 @@
 #include <vector>
 
 #include "meshwright/core/names.hpp"
+#include "meshwright/core/text.hpp"
 
 namespace meshwright {
 namespace {
+
+// Of what a message quotes and of names that are compared: beyond, a person is not helped, and the work would grow with
+// what a hostile file holds.
+constexpr std::size_t longest_message = 2000, longest_name = 100;
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
@@ -24,23 +29,27 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-std::string joined(std::string where, const std::string& what) {
-  if (where.empty()) return what;
-  return std::move(where) + ": " + what;
+/// On one line, without what a terminal would obey: names come from files that anybody wrote.
+std::string one_line(std::string_view text) { return printable(text, longest_message); }
+
+std::string joined(const std::string& where, const std::string& what) {
+  return where.empty() ? one_line(what) : one_line(where) + ": " + one_line(what);
 }
 
 }  // namespace
 
 Error::Error(std::string where, std::string what_happened)
     : std::runtime_error(joined(where, what_happened)),
-      where_(std::move(where)),
-      what_happened_(std::move(what_happened)) {}
+      where_(one_line(where)),
+      what_happened_(one_line(what_happened)) {}
 
 std::string nearest(std::string_view found, std::span<const std::string> valid) {
-  const std::string wanted = folded_name(found);
+  const std::string wanted = found.size() <= longest_name ? folded_name(found) : "";
+  if (wanted.empty()) return "";
   std::string best;
   std::size_t best_distance = wanted.size() / 2 + 1;
   for (const std::string& candidate : valid) {
+    if (candidate.size() > longest_name) continue;
     const std::string other = folded_name(candidate);
     std::size_t distance = edit_distance(wanted, other);
     // A beginning or a part of a longer name ("llama3.1-405" of "llama-3.1-405b") counts as near.

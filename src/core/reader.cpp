@@ -1,16 +1,14 @@
 #include "meshwright/core/reader.hpp"
 
 #include <fmt/format.h>
-#include <zlib.h>
 
 #include <cmath>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <sstream>
 
 #include "core/units_detail.hpp"
 #include "meshwright/core/names.hpp"
+#include "meshwright/core/text.hpp"
 
 namespace meshwright {
 
@@ -24,11 +22,12 @@ struct Reader::Impl {
 
 namespace {
 
-std::string shown(const json& value) {
-  std::string text = value.dump();
-  if (text.size() > 60) text = text.substr(0, 57) + "...";
-  return text;
-}
+// What a document may be: far beyond any that is meant, and small enough that none takes long or much memory.
+constexpr int deepest = 64;
+constexpr std::size_t most_values = 1 << 20, most_keys = 10'000, most_items = 100'000, most_lines = 200'000;
+constexpr std::size_t longest_key = 1000, longest_text = 1 << 20, longest_shown = 57;
+
+std::string shown(const json& value) { return printable(value.dump(), longest_shown); }
 
 // nlohmann's sentence names line and column after a "[json.exception...]" tag; the tag is of no use to a person.
 std::string without_tag(std::string message) {
@@ -36,27 +35,41 @@ std::string without_tag(std::string message) {
   return message;
 }
 
-/// Refuses a key that stands twice in one object: one of the two values would be lost unseen.
-class DuplicateKeys {
+/// Looks at a document as it is parsed. Refuses what is too deep or too large before it is held, and a key that stands
+/// twice in one object: one of the two values would be lost unseen.
+class Guard {
  public:
-  explicit DuplicateKeys(const std::string& name) : name_(name) {}
-  bool operator()(int, json::parse_event_t event, const json& value) {
-    if (event == json::parse_event_t::object_start) open_.emplace_back();
-    if (event == json::parse_event_t::object_end) open_.pop_back();
-    if (event == json::parse_event_t::key && !open_.back().insert(value.get_ref<const std::string&>()).second)
-      throw Error(name_, "the key '" + value.get<std::string>() + "' stands twice in one object");
+  explicit Guard(const std::string& name) : name_(name) {}
+  bool operator()(int depth, json::parse_event_t event, const json& value) {
+    using Event = json::parse_event_t;
+    if (++values_ > most_values) refuse(fmt::format("more than {} values, expected at most that", most_values));
+    if (depth >= deepest && (event == Event::object_start || event == Event::array_start))
+      refuse(fmt::format("lists or objects inside each other more than {} deep", deepest));
+    if (event == Event::object_start) open_.emplace_back();
+    if (event == Event::object_end) open_.pop_back();
+    if (event == Event::key) add(value.get_ref<const std::string&>());
     return true;
   }
 
  private:
+  void add(const std::string& text) {
+    std::set<std::string>& keys = open_.back();
+    if (text.size() > longest_key) refuse(fmt::format("the key '{}' has {} bytes", shown(text), text.size()));
+    if (has_controls(text)) refuse(fmt::format("the key '{}' holds control characters", text));
+    if (!keys.insert(text).second) refuse(fmt::format("the key '{}' stands twice in one object", text));
+    if (keys.size() > most_keys) refuse(fmt::format("an object of more than {} keys", most_keys));
+  }
+  [[noreturn]] void refuse(const std::string& what) const { throw Error(name_, what); }
+
   const std::string& name_;
+  std::size_t values_ = 0;
   std::vector<std::set<std::string>> open_;
 };
 
 std::shared_ptr<const json> parsed(std::string_view text, const std::string& name) {
   if (text.empty()) throw Error(name, "the file is empty, expected JSON");
   try {
-    return std::make_shared<const json>(json::parse(text, DuplicateKeys(name)));
+    return std::make_shared<const json>(json::parse(text, Guard(name)));
   } catch (const nlohmann::json::exception& e) {
     throw Error(name, "not valid JSON: " + without_tag(e.what()));
   }
@@ -68,49 +81,7 @@ std::string escaped(std::string_view key) {
   return out;
 }
 
-std::string gunzipped(const std::filesystem::path& path) {
-  const gzFile file = gzopen(path.c_str(), "rb");
-  if (file == nullptr) throw Error(path.string(), "cannot be opened");
-  std::string out;
-  char buffer[65536];
-  int got = 0;
-  while ((got = gzread(file, buffer, sizeof buffer)) > 0) out.append(buffer, static_cast<std::size_t>(got));
-  const bool failed = got < 0 || gzeof(file) == 0;
-  gzclose(file);
-  if (failed) throw Error(path.string(), "is not a whole gzip file");
-  return out;
-}
-
 }  // namespace
-
-std::string read_file(const std::filesystem::path& path) {
-  std::error_code ignored;
-  if (!std::filesystem::exists(path, ignored)) throw Error(path.string(), "no such file");
-  if (std::filesystem::is_directory(path, ignored)) throw Error(path.string(), "is a folder, expected a file");
-  if (path.extension() == ".gz") return gunzipped(path);
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw Error(path.string(), "cannot be read");
-  std::ostringstream content;
-  content << in.rdbuf();
-  return std::move(content).str();
-}
-
-void write_file(const std::filesystem::path& path, std::string_view content) {
-  const std::filesystem::path beside = path.string() + ".part";
-  {
-    std::ofstream out(beside, std::ios::binary | std::ios::trunc);
-    out << content;
-    out.flush();
-    if (!out) {
-      std::error_code ignored;
-      std::filesystem::remove(beside, ignored);
-      throw Error(path.string(), "cannot be written");
-    }
-  }
-  std::error_code failed;
-  std::filesystem::rename(beside, path, failed);
-  if (failed) throw Error(path.string(), "cannot be written: " + failed.message());
-}
 
 Reader Reader::text(std::string_view content, std::string name) {
   auto document = parsed(content, name);
@@ -131,6 +102,7 @@ std::vector<Reader> Reader::lines(const std::filesystem::path& path) {
     ++number;
     if (line.find_first_not_of(" \t\r") != std::string_view::npos) {
       readers.push_back(text(line, path.string() + ":" + std::to_string(number)));
+      if (readers.size() > most_lines) throw Error(path.string(), fmt::format("more than {} records", most_lines));
     }
     start = end + 1;
   }
@@ -160,6 +132,7 @@ std::optional<Reader> Reader::find(std::string_view key) const {
 
 Reader Reader::at(std::string_view key) const {
   if (auto member = find(key)) return *member;
+  if (impl_->value->contains(key)) fail(fmt::format("'{}' is null, expected a value", key));
   const std::vector<std::string> present = keys();
   const std::string near = nearest(key, present);
   fail(fmt::format("'{}' is missing{}", key, near.empty() ? "" : fmt::format(" (found '{}')", near)));
@@ -174,6 +147,8 @@ std::vector<std::string> Reader::keys() const {
 
 std::vector<Reader> Reader::items() const {
   if (!is_array()) fail("found " + shown(*impl_->value) + ", expected a list");
+  if (impl_->value->size() > most_items)
+    fail(fmt::format("a list of {} entries, expected at most {}", impl_->value->size(), most_items));
   std::vector<Reader> out;
   std::size_t index = 0;
   for (const json& element : *impl_->value) {
@@ -194,7 +169,11 @@ void Reader::allow_only(std::span<const std::string_view> known) const {
 
 std::string Reader::string() const {
   if (!is_string()) fail("found " + shown(*impl_->value) + ", expected a string");
-  return impl_->value->get<std::string>();
+  const auto& text = impl_->value->get_ref<const std::string&>();
+  if (text.size() > longest_text)
+    fail(fmt::format("a text of {} bytes, expected at most {}", text.size(), longest_text));
+  if (has_controls(text)) fail("found " + shown(*impl_->value) + ", expected a text without control characters");
+  return text;
 }
 
 double Reader::number() const {

@@ -1,15 +1,14 @@
 #include "meshwright/core/text.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
 
 namespace meshwright {
-namespace {
 
-/// Bytes of the UTF-8 character that `text` begins with; zero where it begins with none (overlong forms, surrogates and
-/// code points past U+10FFFF included: RFC 3629).
-std::size_t character(std::string_view text) {
+std::size_t character_length(std::string_view text) {
+  if (text.empty()) return 0;
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char first = byte(0);
   const std::size_t length = first < 0x80   ? 1
@@ -28,18 +27,26 @@ std::size_t character(std::string_view text) {
   return wrong ? 0 : length;
 }
 
-/// C0 and C1 controls, and DEL.
 bool is_control(std::string_view one) {
+  if (one.empty()) return false;
   const auto first = static_cast<unsigned char>(one[0]);
-  return first < 0x20 || first == 0x7f || (first == 0xc2 && static_cast<unsigned char>(one[1]) < 0xa0);
+  return first < 0x20 || first == 0x7f ||
+         (first == 0xc2 && one.size() == 2 && static_cast<unsigned char>(one[1]) < 0xa0);
 }
 
-}  // namespace
+bool has_controls(std::string_view text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const std::string_view one = text.substr(at, std::max<std::size_t>(1, character_length(text.substr(at))));
+    if (is_control(one) && one != "\t" && one != "\n" && one != "\r") return true;
+    at += one.size();
+  }
+  return false;
+}
 
 std::string printable(std::string_view text, std::size_t most) {
   std::string out;
   for (std::size_t at = 0; at < text.size();) {
-    const std::size_t length = character(text.substr(at));
+    const std::size_t length = character_length(text.substr(at));
     const std::string_view one = text.substr(at, length == 0 ? 1 : length);
     if (at + one.size() > most) return out + "...";
     if (length > 0 && !is_control(one)) {

@@ -76,22 +76,24 @@ struct UnitFamily {
   Dimension dimension;
   std::string_view noun;
   std::span<const Unit> units;
+  /// In base units: beyond anything real, and products and ratios of a few such values are finite. Zero is allowed.
+  double least, most;
 };
 
 const UnitFamily& family(Dimension d) {
   static constexpr std::array families = {
-      UnitFamily{Bytes::dimension, "a size", bytes_units},
-      UnitFamily{Seconds::dimension, "a time", seconds_units},
-      UnitFamily{Flops::dimension, "an amount of work", flops_units},
-      UnitFamily{BytesPerSecond::dimension, "a bandwidth", rate_units},
-      UnitFamily{FlopsPerSecond::dimension, "a compute rate", flop_rate_units},
-      UnitFamily{Watts::dimension, "a power", watt_units},
-      UnitFamily{Joules::dimension, "an energy", joule_units},
-      UnitFamily{Dollars::dimension, "an amount of money", dollar_units},
-      UnitFamily{Hertz::dimension, "a rate", hertz_units},
-      UnitFamily{SecondsPerByte::dimension, "a time per byte", second_per_byte_units},
-      UnitFamily{DollarsPerSecond::dimension, "a price per time", dollar_rate_units},
-      UnitFamily{DollarsPerJoule::dimension, "a price of energy", dollar_energy_units},
+      UnitFamily{Bytes::dimension, "a size", bytes_units, 1e-6, 1e24},
+      UnitFamily{Seconds::dimension, "a time", seconds_units, 1e-18, 1e15},
+      UnitFamily{Flops::dimension, "an amount of work", flops_units, 1e-6, 1e36},
+      UnitFamily{BytesPerSecond::dimension, "a bandwidth", rate_units, 1e-3, 1e18},
+      UnitFamily{FlopsPerSecond::dimension, "a compute rate", flop_rate_units, 1, 1e24},
+      UnitFamily{Watts::dimension, "a power", watt_units, 1e-9, 1e15},
+      UnitFamily{Joules::dimension, "an energy", joule_units, 1e-18, 1e24},
+      UnitFamily{Dollars::dimension, "an amount of money", dollar_units, 1e-9, 1e18},
+      UnitFamily{Hertz::dimension, "a rate", hertz_units, 1e-15, 1e18},
+      UnitFamily{SecondsPerByte::dimension, "a time per byte", second_per_byte_units, 1e-21, 1e3},
+      UnitFamily{DollarsPerSecond::dimension, "a price per time", dollar_rate_units, 1e-15, 1e15},
+      UnitFamily{DollarsPerJoule::dimension, "a price of energy", dollar_energy_units, 1e-15, 1e6},
   };
   for (const UnitFamily& f : families) {
     if (f.dimension == d) return f;
@@ -121,6 +123,13 @@ double take_number(std::string_view& text) {
   return value;
 }
 
+double bounded(double value, const UnitFamily& f, std::string_view text, const std::string& where) {
+  if (value == 0 || (value >= f.least && value <= f.most)) return value;
+  const Unit& usual = f.units[0];
+  throw Error(where, fmt::format("found '{}', expected {} from {:g} to {:g} {}", text, f.noun, f.least / usual.factor,
+                                 f.most / usual.factor, usual.text));
+}
+
 }  // namespace
 
 double parse_in_base_units(std::string_view text, Dimension dimension, const std::string& where) {
@@ -133,13 +142,13 @@ double parse_in_base_units(std::string_view text, Dimension dimension, const std
     throw Error(where, fmt::format("found '{}', expected {}", text, expected_units(f)));
   }
   rest = trimmed(rest);
-  if (dollar_first && rest.empty()) return number;
+  if (dollar_first && rest.empty()) return bounded(number, f, text, where);
   if (rest.empty()) {
     throw Error(where, fmt::format("found the bare number '{}', expected {}", text, expected_units(f)));
   }
   std::vector<std::string> names;
   for (const Unit& unit : f.units) {
-    if (unit.text == rest) return number * unit.factor;
+    if (unit.text == rest) return bounded(number * unit.factor, f, text, where);
     names.emplace_back(unit.text);
   }
   throw Error(where, fmt::format("found the unit '{}' in '{}', expected {}{}", rest, text, expected_units(f),
@@ -223,18 +232,21 @@ std::string format_count(double value) {
 std::string format_percent(double fraction) { return fmt::format("{:.1f} %", fraction * 100); }
 
 Bytes parse_message_size(std::string_view text, const std::string& where) {
+  constexpr double most = 1125899906842624.0;  // a pebibyte
+  static constexpr Unit suffixes[] = {
+      {"", 1}, {"B", 1}, {"K", 1024.0}, {"M", 1048576.0}, {"G", 1073741824.0}, {"T", 1099511627776.0}};
   std::string_view rest = trimmed(text);
-  double number = take_number(rest);
-  if (std::isfinite(number) && number >= 0) {
-    if (rest.empty() || rest == "B") return Bytes::base(std::floor(number));
-    static constexpr Unit suffixes[] = {{"K", 1024.0}, {"M", 1048576.0}, {"G", 1073741824.0}, {"T", 1099511627776.0}};
-    for (const Unit& suffix : suffixes) {
-      const bool same =
-          rest.size() <= 3 && (rest[0] & ~0x20) == suffix.text[0] && (rest.size() == 1 || rest.substr(1) == "iB");
-      if (same) return Bytes::base(std::floor(number * suffix.factor));
-    }
+  const double number = take_number(rest);
+  std::string suffix(rest);
+  if (suffix.size() == 3 && suffix.ends_with("iB")) suffix.resize(1);
+  if (suffix.size() == 1 && suffix[0] >= 'a' && suffix[0] <= 'z') suffix[0] = static_cast<char>(suffix[0] - 'a' + 'A');
+  for (const Unit& unit : suffixes) {
+    const double bytes = std::floor(number * unit.factor);
+    if (unit.text == suffix && bytes >= 0 && bytes <= most) return Bytes::base(bytes);
   }
-  throw Error(where, fmt::format("found '{}', expected a message size such as 8, 1K, 4M or 8G (powers of 1024)", text));
+  throw Error(where, fmt::format("found '{}', expected a message size of at most 1024T such as 8, 1K, 4M or 8G (powers "
+                                 "of 1024)",
+                                 text));
 }
 
 }  // namespace meshwright

@@ -1,6 +1,7 @@
 // GOAL, the schedule language of LogGOPSim: a tokeniser and a reader of its statements, and the way back.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <limits>
@@ -143,10 +144,22 @@ std::vector<Operation> read_rank(Tokens& in, std::size_t ranks) {
   return operations;
 }
 
+/// CPUs and NICs of all ranks: the clock sweep holds a time for each.
+std::size_t clocks_of(const std::vector<Operation>& operations) {
+  std::size_t cpus = 0, nics = 0;
+  for (const Operation& op : operations) {
+    cpus = std::max(cpus, static_cast<std::size_t>(op.cpu) + 1);
+    nics = std::max(nics, static_cast<std::size_t>(op.nic) + 1);
+  }
+  return cpus + 2 * nics;
+}
+
 }  // namespace
 
 MessageProgram parse_goal(std::string_view text, const std::string& where) {
   Tokens in(text, where);
+  constexpr std::size_t most_operations = 1 << 20, most_clocks = 1 << 21;
+  std::size_t operations = 0, clocks = 0;
   in.expect("num_ranks");
   const std::uint64_t ranks = in.number("a number of ranks", 1 << 20);
   if (ranks == 0) in.refuse(in.next(), "expected at least one rank");
@@ -160,6 +173,11 @@ MessageProgram parse_goal(std::string_view text, const std::string& where) {
     if (seen[rank]) in.refuse(token, "expected each rank once");
     seen[rank] = true;
     program.ranks[rank] = read_rank(in, ranks);
+    operations += program.ranks[rank].size();
+    clocks += clocks_of(program.ranks[rank]);
+    if (operations > most_operations || clocks > most_clocks)
+      in.refuse(token, fmt::format("expected at most {} operations and {} CPUs and NICs in all", most_operations,
+                                   most_clocks));
   }
   return program;
 }

@@ -232,12 +232,14 @@ const Catalog& builtin_catalog() {
 
 Catalog overlay(const Catalog& base, const std::filesystem::path& folder) {
   if (folder.empty()) return base;
-  if (!std::filesystem::is_directory(folder))
+  std::error_code failed;
+  if (!std::filesystem::is_directory(folder, failed))
     throw Error(folder.string(), "no such folder; expected one with *.json files of hardware");
   std::vector<std::filesystem::path> paths;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+  for (const auto& entry : std::filesystem::directory_iterator(folder, failed)) {
     if (entry.path().extension() == ".json") paths.push_back(entry.path());
   }
+  if (failed) throw Error(folder.string(), "cannot be read: " + failed.message());
   std::ranges::sort(paths);
   std::vector<Reader> files;
   files.reserve(paths.size());

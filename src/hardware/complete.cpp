@@ -164,6 +164,10 @@ class Completion {
     const int there = spec_.nodes > 0 ? spec_.nodes : base.nodes;
     const int domain = std::max(1, node.scale_up_domain), used = spec_.accelerators;
     const long long all = static_cast<long long>(there) * node.accelerators;
+    constexpr long long most = 1 << 24;
+    if (there > most || used > most || all > most)
+      throw Error(spec_.where, fmt::format("found {} nodes of {} accelerators, expected at most {} accelerators in all",
+                                           there, node.accelerators, most));
     if (there > 0) cluster_.scale_up_domains = static_cast<int>((all + domain - 1) / domain);
     cluster_.nodes = std::max(there, 1);
     if (used > 0 && there > 0 && used > all)

@@ -12,7 +12,7 @@ double fraction(const Reader& object, std::string_view key, double fallback) {
   const auto member = object.find(key);
   if (!member) return fallback;
   const double value = member->number();
-  if (value <= 0 || value > 1) member->fail("expected a fraction above 0 and at most 1, found " + member->dump());
+  if (value < 1e-6 || value > 1) member->fail("expected a fraction above 0 and at most 1, found " + member->dump());
   return value;
 }
 
@@ -20,7 +20,7 @@ double not_negative(const Reader& object, std::string_view key, double fallback)
   const auto member = object.find(key);
   if (!member) return fallback;
   const double value = member->number();
-  if (value < 0) member->fail("expected a number of at least 0, found " + member->dump());
+  if (value < 0 || value > 1e18) member->fail("expected a number from 0 to 1e18, found " + member->dump());
   return value;
 }
 

@@ -24,7 +24,7 @@ inline void take_bandwidth(const Reader& r, std::string_view key, BytesPerSecond
   const auto member = r.find(key);
   if (!member) return;
   field = member->quantity<BytesPerSecond::dimension>();
-  if (!(field.value() > 0 && field.value() <= 1e15)) member->fail("expected more than zero, at most 1 PB/s");
+  if (!(field.value() >= 1 && field.value() <= 1e15)) member->fail("expected more than zero, at most 1 PB/s");
 }
 
 /// As take, for a field that a new entry must state and that must not be zero.

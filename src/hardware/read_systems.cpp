@@ -54,7 +54,7 @@ std::optional<std::string> text(const Reader& r, std::string_view key) {
 
 double fraction(const Reader& r) {
   const double share = r.number();
-  if (share <= 0 || share > 1) r.fail("expected a fraction above 0 and at most 1, found " + r.dump());
+  if (share < 1e-6 || share > 1) r.fail("expected a fraction above 0 and at most 1, found " + r.dump());
   return share;
 }
 
@@ -67,7 +67,8 @@ std::vector<double> read_ratios(const Reader& list) {
   std::vector<double> ratios;
   for (const Reader& item : list.items()) {
     const double ratio = item.number();
-    if (ratio < 1) item.fail("expected downlink:uplink of at least 1, found " + item.dump());
+    if (!(ratio >= 1 && ratio <= 1e6))
+      item.fail("expected downlink:uplink of at least 1, at most 1000000, found " + item.dump());
     ratios.push_back(ratio);
   }
   return ratios;
@@ -188,7 +189,7 @@ NetworkSpec read_network_spec(const Reader& r) {
   if (const auto list = r.find("oversubscription")) n.oversubscription = read_ratios(*list);
   if (const auto list = r.find("reach")) {
     n.reach.emplace();
-    for (const Reader& item : list->items()) n.reach->push_back(item.integer());
+    for (const Reader& item : list->items()) n.reach->push_back(item.integer(0, 1 << 24));
   }
   if (const auto share = r.find("efficiency")) n.efficiency = fraction(*share);
   n.dcn_bandwidth = optional_quantity<BytesPerSecond::dimension>(r, "dcn_bandwidth");
@@ -256,7 +257,7 @@ ReferenceCluster read_entry(const Reader& r, ReferenceCluster c) {
   take_texts(r, "aliases", c.aliases);
   take(r, "title", c.title);
   need(r, "node", c.node);
-  if (c.nodes == 0) c.nodes = r.at("nodes").integer(1);
+  if (c.nodes == 0) c.nodes = r.at("nodes").integer(1, 1 << 24);
   take(r, "nodes", c.nodes, 1, 1 << 24);
   take(r, "scale_up_domain", c.scale_up_domain, 1, 1 << 20);
   if (const auto network = r.find("network")) apply(read_network_spec(*network), c.network);

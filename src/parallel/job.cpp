@@ -28,6 +28,7 @@ class Making {
   JobParts run() {
     parts_.assumptions = spec_.assumptions;
     parts_.model = spec_.shape ? *spec_.shape : load_model(spec_.model, spec_.places.of("model"));
+    check(parts_.model, spec_.places.of("model"));  // a program may have changed what a reader checked
     parts_.seq_len = count(spec_.seq_len, "seq_len");
     parts_.global_batch = count(spec_.global_batch, "global_batch");
     parts_.precision =
@@ -117,7 +118,8 @@ class Making {
       assume(fmt::format("layout {}: {} ({})", key, value, why));
     };
     if (!layout.has("dp")) {
-      result.dp = std::max(1, parts_.accelerators / (result.tp * result.cp * result.pp));
+      const long long others = static_cast<long long>(result.tp) * result.cp * result.pp;
+      result.dp = static_cast<int>(std::max(1LL, parts_.accelerators / others));
       assume_layout("dp", std::to_string(result.dp), "accelerators / (tp * cp * pp)");
     }
     if (!layout.has("etp") && parts_.model.is_moe()) {

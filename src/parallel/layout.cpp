@@ -18,8 +18,8 @@ void set(Layout& layout, int value) {
   layout.*Member = static_cast<std::remove_reference_t<decltype(layout.*Member)>>(value);
 }
 template <auto Member>
-constexpr LayoutField degree(std::string_view key, std::string_view doc) {
-  return {key, doc, get<Member>, set<Member>, 1, largest_degree};
+constexpr LayoutField degree(std::string_view key, int most, std::string_view doc) {
+  return {key, doc, get<Member>, set<Member>, 1, most};
 }
 template <auto Member>
 constexpr LayoutField number(std::string_view key, int least, int most, std::string_view doc) {
@@ -70,10 +70,14 @@ LayoutField context_field() {
           [](const Layout& l) { return l.cp_kind.name(); }};
 }
 
+constexpr int most_layers = 10'000;
+
 std::vector<int> read_stages(const Reader& list) {
   std::vector<int> stages;
-  for (const Reader& item : list.items()) stages.push_back(item.integer(0, largest_degree));
-  if (stages.empty()) list.fail("found an empty list, expected the layers of each stage");
+  for (const Reader& item : list.items()) stages.push_back(item.integer(0, most_layers));
+  if (stages.empty() || stages.size() > static_cast<std::size_t>(largest_degree))
+    list.fail(
+        fmt::format("found {} entries, expected the layers of each stage, at most {}", stages.size(), largest_degree));
   return stages;
 }
 
@@ -134,16 +138,17 @@ std::string describe_layout(const Layout& layout) {
 
 std::span<const LayoutField> layout_fields() {
   static const std::array fields = {
-      degree<&Layout::tp>("tp", "tensor parallel degree"),
-      degree<&Layout::cp>("cp", "context parallel degree"),
-      degree<&Layout::pp>("pp", "pipeline stages"),
-      degree<&Layout::vp>("vp", "virtual stages on each"),
-      degree<&Layout::dp>("dp", "data parallel degree"),
-      degree<&Layout::ep>("ep", "expert parallel degree, folded over dp, cp and tp"),
-      degree<&Layout::etp>("etp", "tensor parallel degree inside an expert; unset = the stack's default"),
-      degree<&Layout::micro_batch>("micro_batch", "sequences a pass"),
+      degree<&Layout::tp>("tp", largest_tensor_degree, "tensor parallel degree"),
+      degree<&Layout::cp>("cp", largest_degree, "context parallel degree"),
+      degree<&Layout::pp>("pp", largest_degree, "pipeline stages"),
+      degree<&Layout::vp>("vp", largest_virtual_degree, "virtual stages on each"),
+      degree<&Layout::dp>("dp", largest_data_degree, "data parallel degree"),
+      degree<&Layout::ep>("ep", largest_degree, "expert parallel degree, folded over dp, cp and tp"),
+      degree<&Layout::etp>("etp", largest_tensor_degree,
+                           "tensor parallel degree inside an expert; unset = the stack's default"),
+      degree<&Layout::micro_batch>("micro_batch", largest_degree, "sequences a pass"),
       number<&Layout::zero_stage>("zero_stage", 0, 3, "0 none, 1 optimizer, 2 + gradients, 3 + parameters sharded"),
-      number<&Layout::hsdp_shard>("hsdp_shard", 0, largest_degree,
+      number<&Layout::hsdp_shard>("hsdp_shard", 0, largest_data_degree,
                                   "ZeRO-3 over this many ranks, replicated over the rest; 0 = all of dp * cp"),
       on_or_off<&Layout::sequence_parallel>("sequence_parallel", "with tp > 1"),
       choice<&Layout::recompute>("recompute", recompute_names, "activations that are computed again"),
@@ -163,6 +168,19 @@ const LayoutField& layout_field(std::string_view key) {
   return *std::ranges::find(layout_fields(), key, &LayoutField::key);
 }
 
+void check(const Layout& layout, const std::string& where) {
+  for (const LayoutField& field : layout_fields()) {
+    const int value = field.get(layout);
+    const bool unset = value < field.least && value == field.get(Layout{});
+    if (!unset && (value < field.least || value > field.most) && field.row_name == nullptr)
+      throw Error(fmt::format("{}/{}", where, field.key),
+                  fmt::format("found {}, expected a whole number from {} to {}", value, field.least, field.most));
+  }
+  if (layout.accelerators() > largest_data_degree)
+    throw Error(where, fmt::format("tp {} * cp {} * pp {} * dp {} make more than {} accelerators", layout.tp, layout.cp,
+                                   layout.pp, layout.dp, largest_data_degree));
+}
+
 Layout read_layout(const Reader& reader) {
   std::vector<std::string_view> known = {"stages", "order"};
   for (const LayoutField& field : layout_fields()) known.push_back(field.key);
@@ -173,6 +191,7 @@ Layout read_layout(const Reader& reader) {
   }
   if (const auto list = reader.find("stages")) layout.stages = read_stages(*list);
   if (const auto member = reader.find("order")) layout.order = read_order(member->string(), member->where());
+  check(layout, reader.where());
   return layout;
 }
 

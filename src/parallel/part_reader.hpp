@@ -19,8 +19,13 @@ inline std::vector<std::string> strings(const Reader& reader, std::string_view k
   return values;
 }
 
-inline void read_field(const Reader& value, double& field) { field = value.number(); }
-inline void read_field(const Reader& value, int& field) { field = value.integer(); }
+// Shares, factors, bytes a parameter and counts are never negative; the largest are parameters and tokens.
+inline void read_field(const Reader& value, double& field) {
+  constexpr double most = 1e12;
+  field = value.number();
+  if (!(field >= 0 && field <= most)) value.fail("found " + value.dump() + ", expected a number from 0 to 1e12");
+}
+inline void read_field(const Reader& value, int& field) { field = value.integer(0, 1 << 24); }
 inline void read_field(const Reader& value, bool& field) { field = value.boolean(); }
 inline void read_field(const Reader& value, std::string& field) { field = value.string(); }
 inline void read_field(const Reader& value, std::vector<std::string>& field) {

@@ -56,8 +56,9 @@ int expert_tensor_parallel(const Layout& layout, ExpertFold fold) noexcept {
 }
 
 int expert_data_parallel(const Layout& l, ExpertFold fold) noexcept {
-  const int ranks = (fold.over_tp ? l.tp : 1) * l.cp * l.dp;
-  return std::max(1, ranks / (l.ep * (fold.over_tp ? expert_tensor_parallel(l, fold) : 1)));
+  const long long ranks = (fold.over_tp ? 1LL * l.tp : 1LL) * l.cp * l.dp;
+  const long long copies = ranks / (1LL * l.ep * (fold.over_tp ? expert_tensor_parallel(l, fold) : 1));
+  return static_cast<int>(std::clamp(copies, 1LL, 1LL * largest_data_degree));
 }
 
 StateRanks state_ranks(const Layout& l, ExpertFold fold) noexcept {

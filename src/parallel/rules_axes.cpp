@@ -121,9 +121,9 @@ constexpr RuleRow table[] = {
      }},
     {.name = "global_batch % (dp * micro_batch)",
      .refuses = [](const Job& job,
-                   const Layout& l) noexcept { return !divides(l.dp * l.micro_batch, job.global_batch); },
+                   const Layout& l) noexcept { return job.global_batch % (1LL * l.dp * l.micro_batch) != 0; },
      .words = [](const Job& job, const Layout& l) -> RuleWords {
-       return {fmt::format("a multiple of dp * micro_batch {}", l.dp * l.micro_batch),
+       return {fmt::format("a multiple of dp * micro_batch {}", 1LL * l.dp * l.micro_batch),
                fmt::format("global batch {}", job.global_batch)};
      },
      .of_stack = false},

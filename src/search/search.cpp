@@ -190,10 +190,14 @@ std::string why(const Ranked& other, const Ranked& best, const std::string& obje
 }
 
 void check(const SearchOptions& options) {
-  if (options.top < 1) throw Error("top", fmt::format("found {}, expected at least 1", options.top));
-  if (options.space.max_micro_batch < 1) {
-    throw Error("max_micro_batch", fmt::format("found {}, expected at least 1", options.space.max_micro_batch));
-  }
+  const auto within = [](const char* where, int value, int least, int most) {
+    if (value < least || value > most)
+      throw Error(where, fmt::format("found {}, expected a whole number from {} to {}", value, least, most));
+  };
+  within("top", options.top, 1, 100'000);
+  within("threads", options.threads, 0, 1024);
+  within("max_micro_batch", options.space.max_micro_batch, 1, largest_degree);
+  if (!(options.max_memory >= Bytes{})) throw Error("max_memory", "expected a size above zero");
   if (!options.objective.value) throw Error("objective", "found none, expected a function of a layout's outcome");
   if (options.pareto.size() == 1) throw Error("pareto", "found one objective, expected two or more");
 }

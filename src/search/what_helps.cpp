@@ -25,7 +25,7 @@ constexpr std::array levers = {Lever{"compute", "+10 % matrix rate", Resource::c
                                Lever{"latency", "-10 % on every link", Resource::latency, less}};
 
 Help larger_batch(const Job& job, const Layout& layout, Seconds now) {
-  const int unit = layout.dp * layout.micro_batch * layout.pp;
+  const long long unit = 1LL * layout.dp * layout.micro_batch * layout.pp;
   const int batch = std::max(1, static_cast<int>(more * job.global_batch / unit + 0.5)) * unit;
   const int larger = batch > job.global_batch ? batch : job.global_batch + unit;
   const Seconds then = predict(with_global_batch(job, larger), layout).step_time;

@@ -43,6 +43,26 @@ void add_units(Fabric& f) {
   }
 }
 
+/// A graph of every link, and routes between all devices of a unit, grow out of hand beyond anything that is built.
+void refuse_too_large(const Cluster& cluster) {
+  constexpr long long most = 1 << 20, most_in_unit = 2048, most_in_mesh = 512;
+  const Node& node = cluster.node;
+  const long long nics = 1LL * cluster.nodes * node.nics;
+  const long long unit = std::max(node.accelerators, std::min(node.scale_up_domain, cluster.accelerators()));
+  const long long unit_nics = unit / std::max(1, node.accelerators) * node.nics;
+  const long long largest = node.scale_up == ScaleUpKind::full_mesh ? most_in_mesh : most_in_unit;
+  const auto refuse = [&](long long found, const std::string& what, long long expected) {
+    if (found > expected)
+      throw Error(cluster.spec.where, "found " + std::to_string(found) + " " + what + ", expected at most " +
+                                          std::to_string(expected) + " for a graph of every link");
+  };
+  refuse(cluster.accelerators(), "accelerators", most);
+  refuse(nics, "NICs", most);
+  if (is_torus(node)) return;
+  refuse(unit, "accelerators in one node or scale-up domain", largest);
+  refuse(unit_nics, "NICs in one node or scale-up domain", most_in_unit);
+}
+
 }  // namespace
 
 std::string_view name(NodeKind kind) {
@@ -69,6 +89,7 @@ Fabric build_fabric(const Cluster& cluster) {
   if (std::find(known.begin(), known.end(), cluster.network.topology) == known.end())
     throw Error("network.topology",
                 "unknown topology '" + cluster.network.topology + "'" + suggestion(cluster.network.topology, known));
+  refuse_too_large(cluster);
   Fabric f;
   if (is_torus(cluster.node)) {
     f = torus_fabric(cluster);

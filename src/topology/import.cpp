@@ -17,6 +17,8 @@ bool all_digits(std::string_view s) {
   return !s.empty() && std::all_of(s.begin(), s.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
 }
 
+constexpr std::size_t most_dump = 8 << 20;
+
 std::string without_ansi(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -205,7 +207,11 @@ NodeTopology import_topology(std::string_view text, const std::string& name, con
 }
 
 NodeTopology import_topology_file(const std::filesystem::path& path, const Catalog& catalog) {
-  return import_topology(read_file(path), path.string(), catalog);
+  const std::string text = read_file(path);
+  if (text.size() > most_dump)
+    throw Error(path.string(),
+                fmt::format("holds {} bytes, expected the dump of one node, at most {}", text.size(), most_dump));
+  return import_topology(text, path.string(), catalog);
 }
 
 }  // namespace meshwright::topology

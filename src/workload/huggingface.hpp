@@ -51,6 +51,9 @@ std::optional<Reader> first_of(const Reader& config, std::initializer_list<std::
 /// The same as a whole number; `fallback` where it has none.
 int first_integer(const Reader& config, std::initializer_list<std::string_view> keys, int fallback);
 
+/// `a` times `b`, rounded down; refused where no model has such a size.
+int size_product(const Reader& config, double a, double b);
+
 /// Refuses a size of the layers that differs by layer where the file gives it as a list or an object, naming the key:
 /// no family's rules read it, and one number for all would be wrong.
 void refuse_by_layer(const Reader& config);

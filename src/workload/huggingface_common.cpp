@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "meshwright/core/text.hpp"
 #include "meshwright/workload/presets.hpp"
@@ -12,11 +13,12 @@ namespace {
 
 using Keys = std::initializer_list<std::string_view>;
 
-constexpr int most = 100'000'000;
+constexpr int most = 1 << 28;  ///< of a size; what a model may have is checked when it is whole
+constexpr int most_layers = 10'000;
 
 /// A size that the file must give unless the family's configuration class has a default for it.
-int size(const Reader& config, const char* what, Keys keys, int fallback, Transformer& model) {
-  if (const auto found = first_of(config, keys)) return found->integer(1, most);
+int size(const Reader& config, const char* what, Keys keys, int fallback, Transformer& model, int largest = most) {
+  if (const auto found = first_of(config, keys)) return found->integer(1, largest);
   std::string spellings;
   for (const std::string_view key : keys) spellings += (spellings.empty() ? "" : ", ") + std::string(key);
   if (fallback == 0) config.fail(fmt::format("{} is missing, expected one of {}", what, spellings));
@@ -31,7 +33,8 @@ void flag(const Reader& config, std::string_view key, bool& value) {
 }
 
 void read_sizes(const Reader& config, const Family& family, Transformer& m) {
-  m.layers = size(config, "number of layers", {"num_hidden_layers", "n_layer", "n_layers", "num_layers"}, m.layers, m);
+  m.layers = size(config, "number of layers", {"num_hidden_layers", "n_layer", "n_layers", "num_layers"}, m.layers, m,
+                  most_layers);
   m.hidden = size(config, "hidden size", {"hidden_size", "n_embd", "n_embed", "d_model"}, m.hidden, m);
   m.heads =
       size(config, "number of attention heads", {"num_attention_heads", "n_head", "n_heads", "num_heads"}, m.heads, m);
@@ -46,7 +49,7 @@ void read_sizes(const Reader& config, const Family& family, Transformer& m) {
   if (ffn) {
     m.ffn_hidden = ffn->integer(1, most);
   } else if (m.ffn_hidden == 0) {
-    m.ffn_hidden = static_cast<int>(family.ffn_over_hidden * m.hidden);
+    m.ffn_hidden = size_product(config, family.ffn_over_hidden, m.hidden);
   }
 }
 
@@ -88,7 +91,7 @@ std::vector<bool> read_moe_layers(const Reader& config, Transformer& m) {
   m.moe_every = first_integer(
       config, {"decoder_sparse_step", "interleave_moe_layer_step", "moe_layer_interval", "moe_layer_frequency"}, 1);
   const auto frequency = config.find("moe_layer_freq");
-  if (frequency && frequency->is_number()) m.moe_every = frequency->integer(1);
+  if (frequency && frequency->is_number()) m.moe_every = frequency->integer(1, most);
   std::vector<bool> is_moe;
   if (frequency && frequency->is_array()) {
     for (const Reader& one : frequency->items()) is_moe.push_back(one.integer() > 0);
@@ -105,7 +108,12 @@ std::vector<bool> read_moe_layers(const Reader& config, Transformer& m) {
 }
 
 /// The number, or the first entry of a list with one a layer.
-int scalar(const Reader& value) { return value.is_array() ? value.items().at(0).integer() : value.integer(); }
+int scalar(const Reader& value) {
+  if (!value.is_array()) return value.integer(0, most);
+  const std::vector<Reader> items = value.items();
+  if (items.empty()) value.fail("found an empty list, expected an entry a layer");
+  return items.front().integer(0, most);
+}
 
 std::vector<bool> read_experts(const Reader& config, Transformer& m) {
   const auto experts = first_of(config, {"num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts"});
@@ -126,9 +134,9 @@ std::vector<bool> read_experts(const Reader& config, Transformer& m) {
   const auto shared =
       first_of(config, {"n_shared_experts", "num_shared_experts", "num_shared_expert", "moe_num_shared_experts"});
   if (shared_width) {
-    m.shared_expert_ffn_hidden = shared_width->integer();
+    m.shared_expert_ffn_hidden = shared_width->integer(0, most);
   } else if (shared) {
-    m.shared_expert_ffn_hidden = scalar(*shared) * m.moe_ffn_hidden;
+    m.shared_expert_ffn_hidden = size_product(config, scalar(*shared), m.moe_ffn_hidden);
   }
   m.expert_groups = first_integer(config, {"n_group"}, 0);
   m.groups_per_token = first_integer(config, {"topk_group"}, 0);
@@ -157,11 +165,11 @@ std::vector<bool> read_window(const Reader& config, Transformer& m) {
   const auto keys = config.keys();
   for (const char* key : {"sliding_window", "sliding_window_size", "attention_chunk_size"}) {
     // null switches the window off; a missing key leaves the class's default.
-    if (std::find(keys.begin(), keys.end(), key) != keys.end()) m.sliding_window = config.integer_or(key, 0);
+    if (std::find(keys.begin(), keys.end(), key) != keys.end()) m.sliding_window = config.integer_or(key, 0, 0, most);
   }
   if (!config.boolean_or("use_sliding_window", true)) m.sliding_window = 0;
   const auto every = config.find("sliding_window_pattern");
-  if (every && every->is_number()) m.full_attention_every = every->integer(1);
+  if (every && every->is_number()) m.full_attention_every = every->integer(1, most);
   if (m.sliding_window == 0) m.full_attention_every = 0;
   const auto types = config.find("layer_types");
   return types && m.sliding_window > 0 ? read_layer_types(*types, m) : std::vector<bool>{};
@@ -187,6 +195,13 @@ std::optional<Reader> first_of(const Reader& config, Keys keys) {
     if (auto found = config.find(key)) return found;
   }
   return std::nullopt;
+}
+
+int size_product(const Reader& config, double a, double b) {
+  const double product = std::floor(a * b);
+  if (!(product >= 0 && product <= most))
+    config.fail(fmt::format("sizes of {:g} times {:g}, expected at most {}", a, b, most));
+  return static_cast<int>(product);
 }
 
 int first_integer(const Reader& config, Keys keys, int fallback) {

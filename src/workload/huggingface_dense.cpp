@@ -79,7 +79,7 @@ void falcon(const Reader& config, Transformer& m) {
 
 void mpt(const Reader& config, Transformer& m) {
   const double ratio = config.number_or("expansion_ratio", 4);
-  m.ffn_hidden = static_cast<int>(std::lround(ratio * m.hidden));
+  m.ffn_hidden = size_product(config, ratio, m.hidden);
   if (!config.boolean_or("no_bias", true)) {
     m.qkv_bias = m.attention_output_bias = m.mlp_bias = m.layer_norm_bias = true;
   }
@@ -114,7 +114,7 @@ void chatglm(const Reader& config, Transformer& m) {
 // AI2's own format: the MLP's width counts gate and input together.
 void hf_olmo(const Reader& config, Transformer& m) {
   const double ratio = config.number_or("mlp_ratio", 4);
-  const int both = config.integer_or("mlp_hidden_size", static_cast<int>(std::lround(ratio * m.hidden)));
+  const int both = config.integer_or("mlp_hidden_size", size_product(config, ratio, m.hidden));
   m.gated_mlp = config.string_or("activation_type", "swiglu") == "swiglu";
   m.ffn_hidden = m.gated_mlp ? both / 2 : both;
   m.vocab = config.integer_or("embedding_size", m.vocab);
@@ -153,8 +153,8 @@ void qwen2_window(const Reader& config, Transformer& m) {
 namespace {
 
 /// Two thirds of mult * hidden, rounded up to a multiple of 256 (DeciLM's modelling code).
-int deci_width(double mult, int hidden) {
-  const int width = static_cast<int>(2 * mult * hidden / 3);
+int deci_width(const Reader& config, double mult, int hidden) {
+  const int width = size_product(config, 2 * mult / 3, hidden);
   return (width + 255) / 256 * 256;
 }
 
@@ -173,7 +173,7 @@ LayerShape deci_block(const Reader& block, Transformer& m) {
     shape.feed = FeedForward::none;
   } else {
     const auto width = feed.find("intermediate_size");
-    shape.ffn_hidden = width ? width->integer(1) : deci_width(feed.at("ffn_mult").number(), m.hidden);
+    shape.ffn_hidden = width ? width->integer(1) : deci_width(feed, feed.at("ffn_mult").number(), m.hidden);
   }
   return shape;
 }

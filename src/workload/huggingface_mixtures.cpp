@@ -41,7 +41,8 @@ void gpt_oss(const Reader&, Transformer& m) { m.extra_params_per_layer = m.heads
 
 void minimax_m2(const Reader& config, Transformer& m) {
   if (!config.boolean_or("use_mtp", false)) return;
-  m.mtp_layers = config.integer_or("num_mtp_modules", 0) * config.integer_or("mtp_transformer_layers", 1);
+  m.mtp_layers =
+      size_product(config, config.integer_or("num_mtp_modules", 0), config.integer_or("mtp_transformer_layers", 1));
 }
 
 void dbrx(const Reader& config, Transformer& m) {
@@ -88,8 +89,11 @@ void hunyuan(const Reader& config, Transformer& m) {
   }
   if (!m.is_moe()) return;
   const auto shared = config.find("num_shared_expert");
-  const int count = !shared ? 1 : shared->is_array() ? shared->items().at(0).integer() : shared->integer();
-  m.shared_expert_ffn_hidden = config.boolean_or("use_mixed_mlp_moe", true) ? count * m.ffn_hidden : 0;
+  const std::vector<Reader> by_layer = shared && shared->is_array() ? shared->items() : std::vector<Reader>{};
+  if (shared && shared->is_array() && by_layer.empty()) shared->fail("found an empty list, expected an entry a layer");
+  const int count = !shared ? 1 : (by_layer.empty() ? *shared : by_layer.front()).integer();
+  m.shared_expert_ffn_hidden =
+      config.boolean_or("use_mixed_mlp_moe", true) ? size_product(config, count, m.ffn_hidden) : 0;
 }
 
 void qwen3_next(const Reader& config, Transformer& m) {
@@ -99,19 +103,17 @@ void qwen3_next(const Reader& config, Transformer& m) {
   s.groups = config.integer_or("linear_num_key_heads", 16, 1);
   s.heads = config.integer_or("linear_num_value_heads", 32, 1);
   s.head_dim = config.integer_or("linear_value_head_dim", 128, 1);
-  s.inner = s.heads * s.head_dim;
+  s.inner = size_product(config, s.heads, s.head_dim);
   s.conv_kernel = config.integer_or("linear_conv_kernel_dim", 4, 1);
   s.conv_bias = false;
   const int every = config.integer_or("full_attention_interval", 4, 1);
   const auto types = config.find("layer_types");
-  if (types && static_cast<int>(types->items().size()) != m.layers) {
-    types->fail(fmt::format("expected {} entries", m.layers));
-  }
+  const std::vector<Reader> kinds = types ? types->items() : std::vector<Reader>{};
+  if (types && static_cast<int>(kinds.size()) != m.layers) types->fail(fmt::format("expected {} entries", m.layers));
   std::vector<LayerShape> pattern;
   for (int i = 0; i < m.layers; ++i) {
     LayerShape shape = layer_shape(m, i);
-    const bool full =
-        types ? types->items()[static_cast<std::size_t>(i)].string() == "full_attention" : (i + 1) % every == 0;
+    const bool full = types ? kinds[static_cast<std::size_t>(i)].string() == "full_attention" : (i + 1LL) % every == 0;
     if (!full) shape.mixer = Mixer::gated_delta;
     pattern.push_back(shape);
   }
@@ -120,7 +122,7 @@ void qwen3_next(const Reader& config, Transformer& m) {
 
 void jamba(const Reader& config, Transformer& m) {
   StateSpace& s = m.state_space;
-  s.inner = config.integer_or("mamba_expand", 2, 1) * m.hidden;
+  s.inner = size_product(config, config.integer_or("mamba_expand", 2, 1), m.hidden);
   s.state = config.integer_or("mamba_d_state", 16, 1);
   s.conv_kernel = config.integer_or("mamba_d_conv", 4, 1);
   s.conv_bias = config.boolean_or("mamba_conv_bias", true);
@@ -145,8 +147,9 @@ void mamba2_sizes(const Reader& config, Transformer& m) {
   s.heads = first_of(config, {"mamba_num_heads", "mamba_n_heads"}).value_or(config).integer(1);
   const auto head_dim = first_of(config, {"mamba_head_dim", "mamba_d_head"});
   const int expand = first_integer(config, {"mamba_expand", "expand"}, 2);
-  s.head_dim = head_dim && head_dim->is_number() ? head_dim->integer(1) : expand * m.hidden / s.heads;
-  s.inner = s.heads * s.head_dim;
+  s.head_dim =
+      head_dim && head_dim->is_number() ? head_dim->integer(1) : size_product(config, expand, m.hidden) / s.heads;
+  s.inner = size_product(config, s.heads, s.head_dim);
   s.groups = first_integer(config, {"n_groups", "mamba_n_groups"}, 1);
   s.state = first_integer(config, {"ssm_state_size", "mamba_d_state"}, 128);
   s.conv_kernel = first_integer(config, {"conv_kernel", "mamba_d_conv"}, 4);
@@ -186,12 +189,9 @@ void nemotron_h(const Reader& config, Transformer& m) {
 
 void bamba(const Reader& config, Transformer& m) {
   mamba2_sizes(config, m);
-  std::vector<int> attention;
-  for (const Reader& index : config.at("attn_layer_indices").items()) attention.push_back(index.integer(0));
-  for (int i = 0; i < m.layers; ++i) {
-    const bool full = std::find(attention.begin(), attention.end(), i) != attention.end();
-    m.pattern.push_back({.mixer = full ? Mixer::attention : Mixer::mamba2});
-  }
+  m.pattern.assign(static_cast<std::size_t>(m.layers), {.mixer = Mixer::mamba2});
+  for (const Reader& index : config.at("attn_layer_indices").items())
+    m.pattern[static_cast<std::size_t>(index.integer(0, m.layers - 1))].mixer = Mixer::attention;
 }
 
 void granite_hybrid(const Reader& config, Transformer& m) {

@@ -6,6 +6,7 @@
 
 #include "core/embedded.hpp"
 #include "meshwright/core/names.hpp"
+#include "meshwright/core/text.hpp"
 
 namespace meshwright::workload {
 namespace {
@@ -74,7 +75,8 @@ Transformer read_model_file(const std::string& path) {
   if (reader.has("layers") && reader.has("hidden")) return read_model(reader);
   const std::filesystem::path file = path;
   const bool folder_names_it = file.filename() == "config.json" && file.has_parent_path();
-  return import_huggingface(reader, folder_names_it ? file.parent_path().filename().string() : file.stem().string());
+  const std::string name = folder_names_it ? file.parent_path().filename().string() : file.stem().string();
+  return import_huggingface(reader, printable(name, 200));
 }
 
 }  // namespace

@@ -1,4 +1,6 @@
 // Meshwright's own model object, read and written over one field list.
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 
 #include "meshwright/workload/presets.hpp"
@@ -42,8 +44,10 @@ LayerShape read_shape(const Reader& reader) {
 /// Runs of equal blocks: [{"mixer": "mamba2", "feed": "none", "layers": 3}, ...].
 std::vector<LayerShape> read_pattern(const Reader& reader) {
   std::vector<LayerShape> pattern;
+  constexpr int most = 10'000;
   for (const Reader& run : reader.items()) {
-    pattern.insert(pattern.end(), static_cast<std::size_t>(run.integer_or("layers", 1, 1, 100000)), read_shape(run));
+    pattern.insert(pattern.end(), static_cast<std::size_t>(run.integer_or("layers", 1, 1, most)), read_shape(run));
+    if (pattern.size() > static_cast<std::size_t>(most)) run.fail(fmt::format("more than {} layers", most));
   }
   return pattern;
 }

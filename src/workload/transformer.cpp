@@ -5,9 +5,60 @@
 #include <algorithm>
 
 #include "meshwright/core/error.hpp"
+#include "workload/fields.hpp"
 
 namespace meshwright::workload {
 namespace {
+
+/// Far beyond any model there is, and small enough that a product of three is a number one can reckon with.
+constexpr int most_layers = 10'000, most_experts = 65'536, most_heads = 65'536, most_width = 1 << 24;
+constexpr int most_tokens = 1 << 28;     ///< of a window or of learned positions
+constexpr std::size_t most_kinds = 256;  ///< of blocks
+constexpr double most_parameters = 1e18;
+
+int most_of(std::string_view field) {
+  for (const std::string_view counts_layers :
+       {"layers", "dense_layers", "moe_every", "full_attention_every", "mtp_layers"})
+    if (field == counts_layers) return most_layers;
+  for (const std::string_view counts_experts : {"experts", "top_k", "expert_groups", "groups_per_token"})
+    if (field == counts_experts) return most_experts;
+  if (field == "heads" || field == "kv_heads" || field == "groups") return most_heads;
+  if (field == "norms_per_layer") return 64;
+  return field == "sliding_window" || field == "position_embeddings" ? most_tokens : most_width;
+}
+
+/// Refuses a field that is negative or out of all proportion.
+struct Bounds {
+  const Transformer& model;
+  const std::string& where;
+  std::string_view part = "";
+
+  void operator()(std::string_view field, bool) const { static_cast<void>(field); }
+  void operator()(std::string_view field, int value) const {
+    // The sparse indexer's top_k counts tokens.
+    const int most = part == "sparse/" && field == "top_k" ? most_tokens : most_of(field);
+    if (value < 0 || value > most)
+      refuse(field, fmt::format("{}", value), fmt::format("a whole number from 0 to {}", most));
+  }
+  void operator()(std::string_view field, double value) const {
+    if (!(value >= 0 && value <= most_parameters))
+      refuse(field, fmt::format("{}", value), fmt::format("a number from 0 to {:g}", most_parameters));
+  }
+  void refuse(std::string_view field, const std::string& found, const std::string& expected) const {
+    throw Error(where, fmt::format("model '{}': {}{} is {}, expected {}", model.name, part, field, found, expected));
+  }
+};
+
+void check_bounds(const Transformer& m, const std::string& where) {
+  visit_fields(m, Bounds{m, where});
+  visit_latent(m.latent, Bounds{m, where, "latent/"});
+  visit_sparse(m.sparse, Bounds{m, where, "sparse/"});
+  visit_state_space(m.state_space, Bounds{m, where, "state_space/"});
+  for (const LayerShape& shape : m.pattern) {
+    Bounds{m, where, "pattern/"}("kv_heads", shape.kv_heads);
+    Bounds{m, where, "pattern/"}("ffn_hidden", shape.ffn_hidden);
+  }
+}
 
 struct Rule {
   bool broken;
@@ -95,6 +146,7 @@ std::vector<LayerClass> layer_classes(const Transformer& model) {
 }
 
 void check(const Transformer& model, const std::string& where) {
+  check_bounds(model, where);
   for (const auto& rules : {size_rules(model), moe_rules(model), attention_rules(model)}) {
     for (const Rule& rule : rules) {
       if (rule.broken) {
@@ -102,6 +154,10 @@ void check(const Transformer& model, const std::string& where) {
       }
     }
   }
+  const std::size_t kinds = layer_classes(model).size();
+  if (kinds > most_kinds)
+    throw Error(where, fmt::format("model '{}': pattern has {} kinds of blocks, expected at most {}", model.name, kinds,
+                                   most_kinds));
 }
 
 }  // namespace meshwright::workload

@@ -73,5 +73,12 @@ TEST(Schedgen, OwnPatternsEqualTheRecordedTexts) {
   }
 }
 
+TEST(Schedgen, WhatIsPlayedHasALargestSize) {
+  EXPECT_THROW(schedgen_pattern("linear_alltoall", 4000, 8, 0, "pattern"), Error);
+  EXPECT_THROW(schedgen_pattern("dissemination", 65536, 8, 0, "pattern"), Error);
+  EXPECT_THROW(schedgen_pattern("pipelinedring", 4, 1ULL << 40, 1, "pattern"), Error);
+  EXPECT_TRUE(schedgen_pattern("pipelinedring", 4, 0, 0, "pattern").has_value());
+}
+
 }  // namespace
 }  // namespace meshwright::collectives

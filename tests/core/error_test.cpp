@@ -15,6 +15,19 @@ TEST(Error, NamesPlaceAndCauseOnOneLine) {
   EXPECT_EQ(e.where(), "job.json:/layout/tp");
 }
 
+TEST(Error, IsOneLineThatATerminalCanShow) {
+  const Error e("a\x1b[2J.json", "found\n" + std::string(1000000, 'x'));
+  EXPECT_EQ(e.where(), "a\\x1b[2J.json");
+  EXPECT_LT(std::string(e.what()).size(), 3000U);
+  EXPECT_EQ(std::string(e.what()).find('\n'), std::string::npos);
+}
+
+TEST(Nearest, IsNotSlowedDownByHostileNames) {
+  EXPECT_EQ(nearest(std::string(1000000, 'l'), models), "");
+  EXPECT_EQ(nearest("llama", std::vector<std::string>{std::string(1000000, 'l')}), "");
+  EXPECT_EQ(nearest("", models), "");
+}
+
 TEST(Nearest, ForgivesCaseDashesAndAFewLetters) {
   EXPECT_EQ(nearest("Llama3.1 405B", models), "llama-3.1-405b");
   EXPECT_EQ(nearest("gpt3-175b", models), "gpt-3-175b");

@@ -60,6 +60,44 @@ TEST(Reader, RefusesTruncatedAndEmptyJson) {
   EXPECT_THAT(refusal([] { Reader::file("absent.json"); }), HasSubstr("no such file"));
 }
 
+TEST(Reader, RefusesWhatIsTooDeepOrTooLarge) {
+  const auto nested = [](int depth) { return std::string(depth, '[') + std::string(depth, ']'); };
+  EXPECT_EQ(refusal([&] { Reader::text(nested(64), "j"); }), "accepted");
+  EXPECT_THAT(refusal([&] { Reader::text(nested(65), "j"); }), HasSubstr("64 deep"));
+  EXPECT_THAT(refusal([&] { Reader::text(std::string(1000000, '['), "j"); }), HasSubstr("64 deep"));
+  std::string keys = "{\"k\": 0", values = "[0", items = "[0";
+  for (int i = 0; i < 10001; ++i) keys += ", \"" + std::to_string(i) + "\": 0";
+  for (int i = 0; i < 1100000; ++i) values += ",0";
+  for (int i = 0; i < 100001; ++i) items += ",0";
+  EXPECT_THAT(refusal([&] { Reader::text(keys + "}", "j"); }), HasSubstr("more than 10000 keys"));
+  EXPECT_THAT(refusal([&] { Reader::text(values + "]", "j"); }), HasSubstr("values"));
+  EXPECT_THAT(refusal([&] { Reader::text(items + "]", "j").items(); }), HasSubstr("at most 100000"));
+  EXPECT_THAT(refusal([] { Reader::text("{\"" + std::string(1001, 'k') + "\": 0}", "j"); }), HasSubstr("1001 bytes"));
+  EXPECT_THAT(refusal([] { Reader::text("[\"" + std::string(1 << 21, 'x') + "\"]", "j").items()[0].string(); }),
+              HasSubstr("2097152 bytes"));
+}
+
+TEST(Reader, RefusesControlCharacters) {
+  EXPECT_THAT(refusal([] { Reader::text(R"({"name": "a\u001b[31m"})", "j").at("name").string(); }),
+              AllOf(HasSubstr("j:/name"), HasSubstr("control characters")));
+  EXPECT_THAT(refusal([] { Reader::text(R"({"a\u0007": 1})", "j"); }), HasSubstr("control characters"));
+  EXPECT_EQ(Reader::text(R"({"name": "a\tb\nc"})", "j").at("name").string(), "a\tb\nc");
+}
+
+TEST(Reader, TellsNullFromMissing) {
+  EXPECT_THAT(refusal([] { Reader::text(R"({"layout": null})", "j").at("layout"); }), HasSubstr("'layout' is null"));
+}
+
+TEST(Reader, CutsWhatItQuotesBetweenCharacters) {
+  for (int shift = 0; shift < 4; ++shift) {
+    std::string text = "\"" + std::string(shift, 'a');
+    for (int i = 0; i < 100; ++i) text += "\u00e9";
+    const std::string said = refusal([&] { Reader::text(text + "\"", "j").number(); });
+    EXPECT_EQ(said.find("\\x"), std::string::npos) << said;
+    EXPECT_THAT(said, HasSubstr("..."));
+  }
+}
+
 TEST(Reader, LinesCarryTheirNumber) {
   const std::filesystem::path path = std::filesystem::path(testing::TempDir()) / "records.jsonl";
   std::ofstream(path) << "{\"a\": 1}\n\n{\"a\": \"x\"}\n";

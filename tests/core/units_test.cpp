@@ -45,6 +45,14 @@ TEST(ParseQuantity, RefusesWithTheUnitsThatItTakes) {
   EXPECT_THAT(refusal<Watts>("700 W W"), HasSubstr("expected a power"));
 }
 
+TEST(ParseQuantity, RefusesWhatIsBeyondAnythingReal) {
+  EXPECT_THAT(refusal<Bytes>("1e308 GB"), AllOf(HasSubstr("--flag"), HasSubstr("1e308 GB"), HasSubstr("from")));
+  EXPECT_THAT(refusal<Bytes>("1e16 GB"), HasSubstr("expected a size"));
+  EXPECT_THAT(refusal<BytesPerSecond>("1e-300 GB/s"), HasSubstr("expected a bandwidth"));
+  EXPECT_THAT(refusal<Dollars>("$ 1e300"), HasSubstr("expected an amount of money"));
+  EXPECT_EQ(parse_quantity<Bytes::dimension>("0 GB", "").value(), 0);
+}
+
 TEST(Format, ReadsWell) {
   EXPECT_EQ(format(91.2_GB), "91.2 GB");
   EXPECT_EQ(format(999.96_GB), "1.00 TB");
@@ -66,6 +74,9 @@ TEST(ParseMessageSize, IsBinaryAsInNcclTests) {
   EXPECT_THROW(parse_message_size("12 parsecs", "-b"), Error);
   EXPECT_THROW(parse_message_size("-8", "-b"), Error);
   EXPECT_THROW(parse_message_size("", "-b"), Error);
+  EXPECT_THROW(parse_message_size("1e308T", "-b"), Error);
+  EXPECT_THROW(parse_message_size("nan", "-b"), Error);
+  EXPECT_EQ(parse_message_size("1024T", "").value(), 1125899906842624.0);
 }
 
 }  // namespace

@@ -95,5 +95,13 @@ TEST(Goal, BadTextIsRefusedWithItsLine) {
   EXPECT_THAT(refusal("num_ranks 1 rank 0 { l1: calc -5 }"), HasSubstr("whole number"));
 }
 
+TEST(Goal, WhatWouldTakeTooLongOrTooMuchIsRefused) {
+  std::string wide = "num_ranks 4096\n", long_queue = "num_ranks 1 rank 0 {";
+  for (int rank = 0; rank < 4096; ++rank) wide += "rank " + std::to_string(rank) + " { l: calc 1 cpu 1023 }\n";
+  for (int i = 0; i < 20000; ++i) long_queue += "l" + std::to_string(i) + ": calc 1\n";
+  EXPECT_THROW(parse_goal(wide, "wide.goal"), Error);
+  EXPECT_THROW(simulate(parse_goal(long_queue + "}", "long.goal"), {}), Error);
+}
+
 }  // namespace
 }  // namespace meshwright::cost

@@ -79,5 +79,36 @@ TEST(Layout, DerivedDegrees) {
   EXPECT_EQ(micro_batches(256, {.dp = 8, .micro_batch = 2}), 16);
 }
 
+TEST(Layout, RefusesDegreesBeyondReason) {
+  EXPECT_THAT(refusal(R"({"tp": 65536, "cp": 65536})"), HasSubstr("layout.json:/tp: found 65536"));
+  EXPECT_THAT(refusal(R"({"tp": 4096, "cp": 65536, "pp": 65536})"), HasSubstr("more than 16777216 accelerators"));
+  EXPECT_THAT(refusal(R"({"dp": 16777216, "pp": 2})"), HasSubstr("more than 16777216 accelerators"));
+  EXPECT_THAT(refusal(R"({"vp": 4097})"), HasSubstr("layout.json:/vp"));
+  EXPECT_THAT(refusal(R"({"stages": [10001]})"), HasSubstr("layout.json:/stages/0"));
+  EXPECT_EQ(refusal(R"({"dp": 16777216})"), "");
+}
+
+TEST(Layout, ChecksWhatAProgramSets) {
+  const auto said = [](Layout layout) -> std::string {
+    try {
+      check(layout, "layout");
+    } catch (const Error& e) {
+      return e.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(said({}), "");
+  EXPECT_EQ(said({.vp = 0}), "layout/vp: found 0, expected a whole number from 1 to 4096");
+  EXPECT_EQ(said({.etp = -1}), "layout/etp: found -1, expected a whole number from 0 to 4096");
+  EXPECT_EQ(said({.zero_stage = 4}), "layout/zero_stage: found 4, expected a whole number from 0 to 3");
+}
+
+// Products that no int holds are the largest int, and counts of micro-batches don't divide by what overflowed.
+TEST(Layout, CountsWithoutOverflow) {
+  const Layout l{.tp = 65536, .cp = 65536, .dp = 65536, .micro_batch = 65536};
+  EXPECT_EQ(l.accelerators(), 2147483647);
+  EXPECT_EQ(micro_batches(64, l), 1);
+}
+
 }  // namespace
 }  // namespace meshwright::parallel

@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "meshwright/workload/precision.hpp"
 #include "meshwright/workload/presets.hpp"
 
@@ -85,6 +87,43 @@ TEST(Precision, RowsAreNamedOnceAndFound) {
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(), "--precision: unknown precision 'fp8-blok' (did you mean 'fp8-block'?)");
   }
+}
+
+// Zero, negative and outlandish sizes of every field, whoever sets them.
+TEST(ReadModel, EveryFieldHasARange) {
+  const Transformer sound =
+      read_model(Reader::text(R"({"layers": 2, "hidden": 64, "heads": 4, "ffn_hidden": 128, "vocab": 100})", "m"));
+  const auto refusal = [&](auto edit) -> std::string {
+    Transformer m = sound;
+    edit(m);
+    try {
+      check(m, "model");
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "accepted";
+  };
+  EXPECT_EQ(refusal([](Transformer&) {}), "accepted");
+  for (const int layers : {0, -1, 10001, 2147483647})
+    EXPECT_THAT(refusal([&](Transformer& m) { m.layers = layers; }), HasSubstr("layers is"));
+  EXPECT_THAT(refusal([](Transformer& m) { m.vocab = 2147483647; }), HasSubstr("vocab is 2147483647, expected a whole"));
+  EXPECT_THAT(refusal([](Transformer& m) { m.extra_params = -1; }), HasSubstr("extra_params is -1"));
+  EXPECT_THAT(refusal([](Transformer& m) { m.extra_params = std::numeric_limits<double>::infinity(); }),
+              HasSubstr("extra_params is inf"));
+  EXPECT_THAT(refusal([](Transformer& m) { m.state_space.inner = -5; }), HasSubstr("state_space/inner is -5"));
+  EXPECT_THAT(refusal([](Transformer& m) { m.latent.v_head_dim = 1 << 30; }), HasSubstr("latent/v_head_dim"));
+  EXPECT_THAT(refusal([](Transformer& m) { m.mtp_layers = 1 << 30; }), HasSubstr("mtp_layers"));
+  EXPECT_THAT(refusal([](Transformer& m) { m.pattern.assign(2, LayerShape{.kv_heads = -1}); }), HasSubstr("pattern/kv"));
+}
+
+TEST(ReadModel, PatternsAreBounded) {
+  EXPECT_THAT(message(R"({"layers": 20000, "hidden": 64, "heads": 4, "vocab": 100,
+                          "pattern": [{"layers": 10000}, {"layers": 10000}]})"),
+              HasSubstr("more than 10000 layers"));
+  std::string kinds;
+  for (int i = 1; i <= 300; ++i) kinds += (i == 1 ? "" : ", ") + ("{\"ffn_hidden\": " + std::to_string(i) + "}");
+  EXPECT_THAT(message(R"({"layers": 300, "hidden": 64, "heads": 4, "vocab": 100, "pattern": [)" + kinds + "]}"),
+              HasSubstr("300 kinds of blocks"));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <iostream>
 #include <memory>
 
 #include "command.hpp"
@@ -23,7 +24,7 @@ void print_table() {
     last = row.collective;
     table.add({std::string(row.name), std::string(row.closed_form)});
   }
-  fmt::print("{}", table.render());
+  std::cout << table.render();
 }
 
 void print_rows() {
@@ -40,7 +41,7 @@ void print_rows() {
 void run(const Options& options) {
   if (options.json) return print_rows();
   if (options.markdown) {
-    fmt::print("{}", algorithms_markdown());
+    std::cout << algorithms_markdown();
   } else {
     print_table();
   }

@@ -22,7 +22,9 @@ using Json = nlohmann::ordered_json;
 /// Where an overlay goes: FILE.json as it stands, anything else is a folder that gets `name`.
 std::filesystem::path overlay_path(const std::filesystem::path& output, std::string_view name) {
   if (output.extension() == ".json") return output;
-  std::filesystem::create_directories(output);
+  std::error_code failed;
+  std::filesystem::create_directories(output, failed);
+  if (failed) throw Error(output.string(), "no folder can be made of that name: " + failed.message());
   return output / name;
 }
 
@@ -30,7 +32,8 @@ void write_overlay(const std::filesystem::path& output, std::string_view name, c
   if (output.empty()) return;
   const std::filesystem::path path = overlay_path(output, name);
   write_file(path, content);
-  std::cerr << fmt::format("wrote {}; use it with --hardware {}\n", path.string(), path.parent_path().string());
+  std::cerr << one_line(fmt::format("wrote {}; use it with --hardware {}", path.string(), path.parent_path().string()))
+            << "\n";
 }
 
 struct GemmOptions {
@@ -114,7 +117,7 @@ void add_gemm(CLI::App& command, const Globals& globals) {
   CLI::App* gemm = command.add_subcommand("gemm", "Kernel efficiencies from GEMM and attention timings (CSV, .gz)");
   gemm->add_option("tables", options->tables, "CSV with gpu, dtype, m, n, k, latency_s (or attention's columns)")
       ->required();
-  gemm->add_option("--output", options->output, "Folder or .json file for the overlay");
+  gemm->add_option("--output", options->output, "Folder or .json file for the overlay")->check(some_text());
   gemm->add_option("--source", options->source, "What the overlay gives as source; the first table's path otherwise");
   gemm->add_flag("--json", options->json, "Overlay and residuals as one JSON document");
   gemm->callback([options, &globals] { calibrate_gemm(*options, globals); });
@@ -165,7 +168,7 @@ void add_runs(CLI::App& command, const Globals& globals) {
   runs->add_option("records", options->records, "Training runs (.jsonl, .gz), job files with 'measured', training logs")
       ->required();
   add_log_options(*runs, options->log);
-  runs->add_option("--output", options->output, "Folder or .json file for the overlay");
+  runs->add_option("--output", options->output, "Folder or .json file for the overlay")->check(some_text());
   runs->add_flag("--from-benchmarks", options->from_benchmarks,
                  "Start from benchmarks and first estimates, not the shipped fit");
   runs->add_flag("--json", options->json, "The overlay as one JSON document");
@@ -239,10 +242,10 @@ void add_tables(CLI::App& command, const Globals& globals) {
   tables->add_option("files", options->files, "Logs as nccl-tests prints them, or records (.jsonl, .jsonl.gz)")
       ->required();
   tables->add_option("--cluster", options->cluster, "The machine of raw logs; their Rank lines otherwise");
-  tables->add_option("--nodes", options->nodes, "Nodes, where --cluster names a node");
+  tables->add_option("--nodes", options->nodes, "Nodes, where --cluster names a node")->check(whole_number(1, 1 << 24));
   tables->add_option("--start", options->start,
                      "Media to start from, as priors (.json); the compiled-in ones otherwise");
-  tables->add_option("--output", options->output, "Folder or .json file for the overlay");
+  tables->add_option("--output", options->output, "Folder or .json file for the overlay")->check(some_text());
   tables->add_flag("--json", options->json, "Overlay and residuals as one JSON document");
   tables->callback([options, &globals] { calibrate_tables(*options, globals); });
 }

@@ -145,7 +145,9 @@ std::string one_line(std::string_view text) {
   return out;
 }
 
-void print_json(const nlohmann::ordered_json& document) { std::cout << document.dump(2) << "\n"; }
+void print_json(const nlohmann::ordered_json& document) {
+  std::cout << document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << "\n";
+}
 
 std::string explain_parse_error(const CLI::App& root, const CLI::ParseError& error) {
   const CLI::App* app = reached(root);

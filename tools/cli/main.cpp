@@ -2,16 +2,20 @@
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <iostream>
+#include <new>
+#include <system_error>
 
 #include "command.hpp"
 #include "meshwright/core/error.hpp"
+#include "meshwright/core/text.hpp"
 #include "meshwright/version.hpp"
+#include "output.hpp"
 
 namespace meshwright::cli {
 namespace {
 
-constexpr int exit_negative = 1, exit_bad_input = 2;
+// 70 and 74 are EX_SOFTWARE and EX_IOERR of sysexits.h.
+constexpr int exit_negative = 1, exit_bad_input = 2, exit_internal = 70, exit_output = 74;
 
 void define(CLI::App& root, Globals& globals) {
   root.description("Meshwright plans the parallel layout and the cluster for training a large model.");
@@ -28,6 +32,12 @@ void define(CLI::App& root, Globals& globals) {
   }
 }
 
+int fail(int code, std::string_view text) {
+  constexpr std::size_t longest = 3000;
+  std::fputs(fmt::format("meshwright: {}\n", printable(text, longest)).c_str(), stderr);
+  return code;
+}
+
 int run(int argc, char** argv) {
   CLI::App root("", "meshwright");
   Globals globals;
@@ -37,28 +47,43 @@ int run(int argc, char** argv) {
   } catch (const CLI::Success& success) {
     return root.exit(success);
   } catch (const CLI::ParseError& error) {
-    fmt::print(stderr, "meshwright: {}\n", one_line(explain_parse_error(root, error)));
-    return exit_bad_input;
+    return fail(exit_bad_input, explain_parse_error(root, error));
   }
   return 0;
+}
+
+/// Runs what `body` does and turns what it throws into one line and an exit code.
+template <class Body>
+int guarded(Body body) {
+  try {
+    return body();
+  } catch (const Error& error) {
+    return fail(exit_bad_input, error.what());
+  } catch (const Negative& negative) {
+    return negative.text.empty() ? exit_negative : fail(exit_negative, negative.text);
+  } catch (const OutputFailed& failed) {
+    return fail(exit_output, failed.why);
+  } catch (const std::system_error& error) {  // a folder that goes away, a thread that cannot be had
+    return fail(exit_bad_input, error.what());
+  } catch (const std::bad_alloc&) {
+    return fail(exit_bad_input, "out of memory: the input asks for more than there is");
+  } catch (const std::exception& error) {
+    return fail(exit_internal,
+                fmt::format("internal error: {} (please report it with the command line)", error.what()));
+  }
 }
 
 }  // namespace
 }  // namespace meshwright::cli
 
 int main(int argc, char** argv) {
-  using namespace meshwright;
-  using namespace meshwright::everything;
-  try {
-    return cli::run(argc, argv);
-  } catch (const Error& error) {
-    fmt::print(stderr, "meshwright: {}\n", cli::one_line(error.what()));
-    return cli::exit_bad_input;
-  } catch (const cli::Negative& negative) {
-    if (!negative.text.empty()) fmt::print(stderr, "meshwright: {}\n", cli::one_line(negative.text));
-    return cli::exit_negative;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "meshwright: internal error: {} (please report it with the command line)\n", error.what());
-    return 70;
-  }
+  using namespace meshwright::cli;
+  hold_standard_streams();
+  Output output;
+  const int code = guarded([&] { return run(argc, argv); });
+  const int printed = guarded([&] {
+    output.finish();
+    return 0;
+  });
+  return printed != 0 ? printed : code;
 }

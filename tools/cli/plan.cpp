@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iostream>
 #include <memory>
 #include <optional>
 
@@ -181,7 +182,7 @@ void print_people(const Job& whole, const Plan& plan, const SearchOptions& optio
   if (!runs.empty()) out += run_text(runs.front());
   if (!dialect.empty()) out += flags_text(job, best.layout, dialect);
   out += notes_text(best.warnings, result.assumptions) + work_text(result);
-  fmt::print("{}", out);
+  std::cout << out;
 }
 
 /// Why nothing fits: memory, or else the rule that refuses most.
@@ -225,8 +226,9 @@ void run(const Options& options, const Globals& globals) {
   }
   if (result.best.empty()) {
     if (!options.json) {
-      fmt::print("{}{}\n{}\n{}{}", job_text(job), asked_for(result), refusals(result), why_not_text(plan.why_not),
-                 said("What would run", words_of(plan.alternatives)));
+      std::cout << job_text(job) << asked_for(result) << "\n"
+                << refusals(result) << "\n"
+                << why_not_text(plan.why_not) << said("What would run", words_of(plan.alternatives));
     }
     throw Negative{no_layout(job, result)};
   }

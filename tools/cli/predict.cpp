@@ -1,6 +1,7 @@
 // meshwright predict: one layout, explained.
 #include <fmt/format.h>
 
+#include <iostream>
 #include <memory>
 
 #include "command.hpp"
@@ -40,7 +41,7 @@ void print_people(const Job& job, const Prediction& p, bool explained) {
     print_term(explain_memory(job, p), 0, out);
   }
   const std::string notes = notes_text(p.warnings, p.assumptions);
-  fmt::print("{}{}{}", out, notes.empty() ? "" : "\n", notes);
+  std::cout << out << (notes.empty() ? "" : "\n") << notes;
 }
 
 constexpr std::size_t shown_neighbours = 3;
@@ -91,7 +92,7 @@ void answer(const Options& options, const Job& job, const Layout& layout, Rule r
     if (options.json) document["violation"] = violation_json(job, layout, violation);
     text += "\n" + violation_text(job, layout, violation);
   }
-  options.json ? print_json(document) : fmt::print("{}", text);
+  options.json ? print_json(document) : void(std::cout << text);
 }
 
 void run(const Options& options, const Globals& globals) {
@@ -110,10 +111,14 @@ void add_predict(CLI::App& command, const Globals& globals) {
   auto options = std::make_shared<Options>();
   command.add_option("job", options->job, "Job file: model, cluster, batch, sequence and one layout")
       ->required()
-      ->type_name("JOB.json");
-  command.add_option("--trace", options->trace, "Write the pipeline's timeline for Perfetto")->type_name("FILE");
+      ->type_name("JOB.json")
+      ->check(some_text());
+  command.add_option("--trace", options->trace, "Write the pipeline's timeline for Perfetto")
+      ->type_name("FILE")
+      ->check(some_text());
   command.add_option("--measured", options->measured, "Profiler traces of this job's ranks, laid beside it")
-      ->type_name("TRACE.json.gz");
+      ->type_name("TRACE.json.gz")
+      ->check(some_text());
   command.add_flag("--explain", options->explain, "Every term with its formula, parameter and source");
   command.add_flag("--json", options->json, "One JSON document on stdout");
   command.callback([options, &globals] { run(*options, globals); });

@@ -6,12 +6,14 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "output.hpp"
+
 namespace meshwright::cli {
 namespace {
 
 std::string styled(std::string_view text, std::string_view code) {
   if (!is_terminal()) return std::string(text);
-  return "\033[" + std::string(code) + "m" + std::string(text) + "\033[0m";
+  return marked(text, code);
 }
 
 bool is_heading(const std::vector<std::string>& row) { return row.size() == 1 && row[0].starts_with('\n'); }

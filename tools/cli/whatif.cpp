@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
+#include <iostream>
 #include <memory>
 
 #include "command.hpp"
@@ -28,7 +28,8 @@ constexpr std::size_t most_rows = 40;
 std::string fingerprint(const Globals& globals) {
   if (globals.hardware.empty()) return "";
   std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::directory_iterator(globals.hardware)) {
+  std::error_code failed;
+  for (const auto& entry : std::filesystem::directory_iterator(globals.hardware, failed)) {
     if (entry.path().extension() == ".json") files.push_back(entry.path());
   }
   std::sort(files.begin(), files.end());
@@ -144,7 +145,7 @@ void print_people(const Report& report) {
   }
   out += fmt::format("{} inputs are defaults with dated sources: --json and --html list them all\n",
                      report.answer.assumptions.size() - stated.size());
-  fmt::print("{}", out);
+  std::cout << out;
 }
 
 void run(const Options& options, const Globals& globals) {
@@ -171,7 +172,7 @@ void run(const Options& options, const Globals& globals) {
   if (!options.csv.empty()) write_file(options.csv, to_csv(answer, scenario));
   if (!options.html.empty()) write_file(options.html, to_html(report));
   if (options.json)
-    fmt::print("{}\n", to_json(report));
+    std::cout << to_json(report) << "\n";
   else
     print_people(report);
   if (std::none_of(answer.best.begin(), answer.best.end(), [](const Best& b) { return b.result.has_value(); }))

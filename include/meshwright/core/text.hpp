@@ -11,6 +11,15 @@ namespace meshwright {
 /// of the original (cut between characters, "..." after it).
 std::string printable(std::string_view text, std::size_t most = 80);
 
+/// Bytes of the UTF-8 character that `text` begins with; zero where it begins with none (overlong forms, surrogates and
+/// code points past U+10FFFF included: RFC 3629).
+std::size_t character_length(std::string_view text);
+/// C0 and C1 controls, and DEL: of one character.
+bool is_control(std::string_view character);
+/// True where `text` holds a character that a terminal would obey: C0 and C1 controls and DEL, apart from tabs and line
+/// ends.
+bool has_controls(std::string_view text);
+
 /// A finite decimal number ("16", "2.5", "1e3") that is the whole of `text`; nothing otherwise.
 std::optional<double> parse_number(std::string_view text);
 /// The number that `text` begins with ("16.0 GT/s PCIe" is 16); nothing where it begins with none.

@@ -1,5 +1,6 @@
 #pragma once
 // A layout: the degrees of every parallel axis and the choices that go with them.
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -47,6 +48,13 @@ inline constexpr std::array<std::string_view, 5> stage_split_names = {"automatic
                                                                       "cost"};
 constexpr std::string_view name(StageSplit s) { return stage_split_names[static_cast<std::size_t>(s)]; }
 
+/// The largest degrees that are accepted, whoever states them: far beyond any that is run, and the product of two that
+/// are not dp fits an int.
+inline constexpr int largest_tensor_degree = 1 << 12;  ///< tp, etp
+inline constexpr int largest_degree = 1 << 16;         ///< cp, pp, ep, micro_batch
+inline constexpr int largest_virtual_degree = 1 << 12;
+inline constexpr int largest_data_degree = 1 << 24;  ///< dp, and accelerators
+
 /// Degrees multiply to the number of accelerators: tp * cp * pp * dp. Experts fold over dp * cp * tp: ep * etp divides
 /// it.
 struct Layout {
@@ -67,7 +75,11 @@ struct Layout {
   std::vector<int> stages{};         ///< layers of each stage, or of each chunk in model order; empty = by stage_split
   std::optional<RankOrder> order{};  ///< unset = the stack's default
 
-  int accelerators() const { return tp * cp * pp * dp; }
+  /// At most the largest int: a product beyond it is no number of accelerators.
+  int accelerators() const {
+    constexpr double most = 2147483647;
+    return static_cast<int>(std::min(most, static_cast<double>(tp) * cp * pp * dp));
+  }
   friend bool operator==(const Layout&, const Layout&) = default;
 };
 
@@ -82,7 +94,6 @@ struct LayoutField {
   bool is_switch = false;
   std::string_view (*row_name)(const Layout& layout) = nullptr;  ///< where another table's row is held, in it or not
 };
-inline constexpr int largest_degree = 1 << 20;
 /// All but `stages` and `order`, in the order in which they are written.
 std::span<const LayoutField> layout_fields();
 /// The row of that key, which must exist.
@@ -94,12 +105,15 @@ inline PipelineSchedule effective_schedule(const Layout& layout) noexcept {
 }
 /// Micro-batches a step of one replica, rounded down; at least 1.
 constexpr int micro_batches(int global_batch, const Layout& layout) {
-  const int count = global_batch / (layout.dp * layout.micro_batch);
-  return count < 1 ? 1 : count;
+  const long long count = global_batch / (static_cast<long long>(layout.dp) * layout.micro_batch);
+  return count < 1 ? 1 : static_cast<int>(count);
 }
 
 /// "tp8 pp16 vp8 dp128 mb1" with the degrees that are not 1.
 std::string describe_layout(const Layout& layout);
+/// Throws Error("where/FIELD", ...) for a degree or choice that is out of range, and for degrees whose product is more
+/// than largest_data_degree.
+void check(const Layout& layout, const std::string& where);
 /// Keys are the field names ("layout" object of plan --json); unknown keys are refused.
 Layout read_layout(const Reader& reader);
 

@@ -1,0 +1,20 @@
+#pragma once
+// Figures that were measured: what can be one, and what is a slip of the pen.
+#include <fmt/format.h>
+
+#include "meshwright/core/reader.hpp"
+
+namespace meshwright::calibrate {
+
+/// The number, within (0, most]: a time, a rate or a share of nothing is no measurement.
+inline double measured_number(const Reader& reader, double most) {
+  const double value = reader.number();
+  constexpr double least = 1e-9;
+  if (!(value >= least && value <= most))
+    reader.fail(fmt::format("found {}, expected a number above 0, at most {:g}", reader.dump(), most));
+  return value;
+}
+inline constexpr double most_step_seconds = 1e7, most_tokens_per_s = 1e12, most_tflops = 1e6, most_mfu = 2,
+                        most_memory_gib = 1e6;
+
+}  // namespace meshwright::calibrate

@@ -1,0 +1,48 @@
+#pragma once
+// Where everything goes that the program prints on stdout: names come from files that anybody wrote, and a full disk
+// must not look like an answer.
+#include <streambuf>
+#include <string>
+#include <string_view>
+
+namespace meshwright::cli {
+
+/// What could not be printed, and why: exit 74.
+struct OutputFailed {
+  std::string why;
+};
+
+/// Stands in for std::cout's buffer while it lives. Lines leave it as they are, but for control characters, which come
+/// out as "\u001b" (in JSON, too, that is what they are), and bytes that are no UTF-8, which become U+FFFD. Styles are
+/// put between marks that only this buffer turns into escape sequences.
+class Output : public std::streambuf {
+ public:
+  Output();
+  ~Output() override;
+  Output(const Output&) = delete;
+  Output& operator=(const Output&) = delete;
+  /// Writes what is left. Throws OutputFailed where anything could not be written since the start.
+  void finish();
+
+ protected:
+  int_type overflow(int_type c) override;
+  std::streamsize xsputn(const char* text, std::streamsize count) override;
+  int sync() override;
+
+ private:
+  void put(std::string_view text);
+  void write_lines(bool all);
+
+  std::streambuf* before_;
+  std::string held_;
+  int failed_ = 0;
+};
+
+/// `text` in a style of a terminal (its SGR code), for Output to show.
+std::string marked(std::string_view text, std::string_view code);
+
+/// Opens what stands closed of stdin, stdout and stderr, so that no file gets their numbers and what is meant for them.
+/// What is written to a stdout that stood closed fails.
+void hold_standard_streams();
+
+}  // namespace meshwright::cli
