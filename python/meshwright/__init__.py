@@ -21,6 +21,8 @@ from ._meshwright import (
     Node,
     ParameterCounts,
     Prediction,
+    ResultStore,
+    Scenario,
     SearchResult,
     Term,
     Transformer,
@@ -37,12 +39,14 @@ from ._meshwright import (
     parse_time,
     place_group,
     predict,
+    run,
     search,
     violation,
 )
 from .frames import to_dataframe
 from .plot import busbw, waterfall
 from .sweep import sweep
+from .whatif import WhatIf, whatif
 
 __all__ = [
     "Accelerator",
@@ -55,9 +59,12 @@ __all__ = [
     "Node",
     "ParameterCounts",
     "Prediction",
+    "ResultStore",
+    "Scenario",
     "SearchResult",
     "Term",
     "Transformer",
+    "WhatIf",
     "__version__",
     "accelerators",
     "busbw",
@@ -72,9 +79,11 @@ __all__ = [
     "parse_time",
     "place_group",
     "predict",
+    "run",
     "search",
     "sweep",
     "to_dataframe",
     "violation",
     "waterfall",
+    "whatif",
 ]

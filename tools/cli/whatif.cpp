@@ -166,7 +166,7 @@ void run(const Options& options, const Globals& globals) {
     throw Negative{fmt::format("interrupted after {} of {} points; the same command goes on from there",
                                answer.results.size(), scenario.point_count())};
   if (answer.interrupted) throw Negative{"interrupted"};
-  const std::vector<Answer> answers = answer_questions(scenario, catalog);
+  const std::vector<Answer> answers = answer_questions(scenario, catalog, answer.plans);
   const Report report = make_report(scenario, answer, answers, catalog);
   if (!options.csv.empty()) write_file(options.csv, to_csv(answer, scenario));
   if (!options.html.empty()) write_file(options.html, to_html(report));
