@@ -1,6 +1,7 @@
 #include "meshwright/capacity/estimate.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -14,14 +15,32 @@ Term seconds(std::string name, double value, std::string formula) {
       .name = std::move(name), .value = value, .unit = "s", .formula = std::move(formula), .source = "", .parts = {}};
 }
 
+/// straggler_times() of the last few questions of this thread: draws of other inputs ask the same again and again.
+StragglerTimes remembered_times(const StragglerModel& model, const RankCounts& ranks) {
+  struct Asked {
+    StragglerModel model;
+    RankCounts ranks;
+    StragglerTimes times;
+  };
+  thread_local std::array<Asked, 8> asked{};
+  thread_local std::size_t next = 0;
+  for (const Asked& a : asked) {
+    if (a.model == model && a.ranks == ranks) return a.times;
+  }
+  asked[next] = {model, ranks, straggler_times(model, ranks)};
+  const StragglerTimes times = asked[next].times;
+  next = (next + 1) % asked.size();
+  return times;
+}
+
 /// Factors of the job's ranks over those of the runs that the step time is calibrated on.
 StragglerTimes stragglers_of(const Site& site, const Inputs& inputs) {
   const StragglerModel model = straggler_model(inputs);
   const auto hosts = [&](double accelerators) {
     return std::max(1, static_cast<int>(std::lround(accelerators / site.per_host)));
   };
-  const double base = straggler_times(model, {hosts(inputs("stragglers.reference_ranks")), site.per_host}).mean;
-  const StragglerTimes here = straggler_times(model, {hosts(site.accelerators), site.per_host});
+  const double base = remembered_times(model, {hosts(inputs("stragglers.reference_ranks")), site.per_host}).mean;
+  const StragglerTimes here = remembered_times(model, {hosts(site.accelerators), site.per_host});
   return {here.mean / base, here.p50 / base, here.p99 / base};
 }
 

@@ -82,7 +82,9 @@ Found find_layout(Job job, const Workload& workload, int threads, bool any_count
   if (any_count) options.accelerators = search::accelerator_counts(job);
   search::SearchResult result = search::search(job, options);
   if (result.best.empty() && !any_count) {
+    // Some count does not divide: a somewhat smaller one may. One that leaves most of the cluster idle is no answer.
     options.accelerators = search::accelerator_counts(job);
+    std::erase_if(options.accelerators, [&](int count) { return count < (job.accelerators + 1) / 2; });
     result = search::search(job, options);
   }
   if (result.best.empty()) return {std::move(job), {}, why_none(result), ""};
@@ -149,11 +151,19 @@ int nodes_for_size(const Candidate& candidate, const Workload& workload, const h
     return make_site(catalog, job.cluster, job.accelerators);
   };
   const Inputs& inputs = candidate.assumptions.inputs;
+  const auto spares_of = [&](const Site& site) {
+    RunCase any;
+    any.site = site;
+    any.time = {.tokens = 1, .steps = 1, .training = Seconds::base(1)};
+    any.step = {.step = Seconds::base(1)};
+    return estimate_run(any, candidate.assumptions).spares;
+  };
   const bool money = candidate.for_capex.value() > 0;
   const auto cost = [&](int nodes) {
     const Site site = site_of(nodes);
-    if (!money) return site_power(site, 1, 0, inputs).provisioned.value();
-    const Capex bought = capex(site, 0, inputs);
+    const int spares = spares_of(site);
+    if (!money) return site_power(site, 1, spares, inputs).provisioned.value();
+    const Capex bought = capex(site, spares, inputs);
     return bought.priced() ? bought.terms.value : std::numeric_limits<double>::infinity();
   };
   const int nodes = most_nodes(cost, money ? candidate.for_capex.value() : candidate.for_power.value());

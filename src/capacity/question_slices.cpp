@@ -121,6 +121,10 @@ Answer optical_slices(const Asked& asked) {
                       {"step_s", time_on(*least).value()},
                       {"worst_shape", most->text()},
                       {"worst_step_s", time_on(*most).value()}});
+    if (time_on(*most) < time_on(*least) * 1.001) {
+      lines.push_back(fmt::format("{}: every shape takes {} a step", p.name, format(time_on(*least))));
+      continue;
+    }
     lines.push_back(fmt::format("{}: best on {} ({} a step), worst on {} ({})", p.name, least->text(),
                                 format(time_on(*least)), most->text(), format(time_on(*most))));
   }
@@ -131,7 +135,10 @@ Answer optical_slices(const Asked& asked) {
   question_json object = {
       {"shapes", rows},         {"phases", phases},   {"one_shape", one_shape},          {"one_shape_s", best_one},
       {"changing_s", changing}, {"changes", changes}, {"switching_s", switching.value()}};
-  const std::vector<int> pod = topology::torus_shape(std::max(node.scale_up_domain, job->accelerators), 3);
+  // The pod is the whole machine that such nodes come in, not the part that the candidate takes of it.
+  const auto whole = std::ranges::find(asked.catalog.nodes, node.name, &Node::name);
+  const int domain = whole == asked.catalog.nodes.end() ? node.scale_up_domain : whole->scale_up_domain;
+  const std::vector<int> pod = topology::torus_shape(std::max(domain, job->accelerators), 3);
   if (job->accelerators % 64 == 0) {
     const int failed = q.integer_or("failed_cubes", 1, 0, 4096);
     const Assembled share = assembled(pod, edge, failed, q.integer_or("draws", 200, 1, 100000),

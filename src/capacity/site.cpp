@@ -135,8 +135,13 @@ Site make_site(const hardware::Catalog& catalog, const Cluster& cluster, int acc
   if (fabric.clos.nics_per_host > 0)
     site.hosts_below_leaf = std::clamp<double>(
         fabric.clos.leaf_down / (fabric.clos.rails ? 1 : fabric.clos.nics_per_host), 1, std::max(1.0, site.hosts));
-  site.slowdown_cable = ring_slowdown(costs, {FaultKind::nic_port});
-  site.slowdown_leaf = ring_slowdown(costs, {FaultKind::leaf, FaultKind::plane});
+  const double nic = ring_slowdown(costs, {FaultKind::nic});
+  const auto at_most_a_nic = [&](double slowdown, bool one_of_several) {
+    return one_of_several && nic > 1 ? std::min(slowdown, nic) : slowdown;
+  };
+  site.slowdown_cable = at_most_a_nic(ring_slowdown(costs, {FaultKind::nic_port}), true);
+  site.slowdown_leaf = at_most_a_nic(ring_slowdown(costs, {FaultKind::leaf}), fabric.clos.rails);
+  site.slowdown_plane = ring_slowdown(costs, {FaultKind::plane});
   site.slowdown_upper = ring_slowdown(costs, {FaultKind::leaf_uplink, FaultKind::spine, FaultKind::core});
   site.purchases.push_back(buy_nodes(cluster, site.hosts));
   buy_network(catalog, cluster, fabric, part, site.purchases);

@@ -83,7 +83,7 @@ def with_workload(**members):
         (with_workload(seq_len=10**12), ["scenario.json:/workloads/0/seq_len:"]),
         (with_workload(tokens="15Q"), ["scenario.json:/workloads/0/tokens:", "15T"]),
         (with_workload(tokens=1e300), ["scenario.json:/workloads/0/tokens:"]),
-        (with_workload(layout={"tp": 2, "dp": 7}), ["scenario.json:/workloads/0/layout"]),
+        (with_workload(layout={"tp": "two"}), ["scenario.json:/workloads/0/layout/tp:"]),
         (with_workload(precision="bf61"), ["scenario.json:/workloads/0/precision:", "bf16"]),
         (changed(constraints={"deadline": "0 days"}), ["scenario.json:/constraints/deadline:"]),
         (changed(constraints={"goodput": 1.5}), ["scenario.json:/constraints/goodput:"]),
@@ -94,7 +94,7 @@ def with_workload(**members):
         (changed(name="x" * 300, candidates=[{"name": "x" * 300, "cluster": "dgx-h100"}]), ["/candidates/0/name:"]),
         (changed(include="../other.json"), ["scenario.json:/include:"]),
         (changed(include="scenario.json"), ["includes itself"]),
-        (with_candidate(cluster="pcie-v100"), ["scenario.json:/candidates/1", "no price", "gpu_hour"]),
+        (with_candidate(cluster="pcie-rtx-pro-6000"), ["scenario.json:/candidates/1", "no price", "gpu_hour"]),
     ],
 )
 def test_hostile_scenarios_are_refused_in_one_line(scenario, parts, tmp_path, meshwright):

@@ -12,8 +12,8 @@ from conftest import ROOT
 
 EXAMPLES = sorted(p for p in (ROOT / "examples/whatif").glob("*.json") if p.stem != "prices")
 DOCUMENT = ROOT / "docs/capacity.md"
-# Searches on more than a few thousand accelerators, or over every size that a sum of money buys.
-SLOW = {"ib-or-roce", "ib-or-roce-32k", "generations", "topologies"}
+# Searches on tens of thousands of accelerators, or over every size that a sum of money buys.
+SLOW = {"ib-or-roce-32k", "generations"}
 ANSWERS = {}
 
 
@@ -84,10 +84,10 @@ def example(name):
 def test_hashed_ethernet_is_never_faster_than_adaptive(meshwright):
     answer = answered(example("ib-or-roce"), meshwright)
     for nodes in (128, 1024):
-        times = {f: of(answer, f"{f} nodes={nodes}")["step_time_s"] for f in ("InfiniBand", "RoCE hashed", "RoCE adaptive")}
+        times = {f: of(answer, f"{f} nodes={nodes}", "experts")["step_time_s"] for f in ("InfiniBand", "RoCE hashed", "RoCE adaptive")}
         assert times["RoCE hashed"] >= times["RoCE adaptive"] * 0.9999
     rows = asked(answer, "congestion at 1,024 GPUs")["rows"]
-    shares = {r["profile"]: r for r in rows if r["traffic"] == rows[0]["traffic"]}
+    shares = {r["profile"]: r for r in rows if r["traffic"] == "pipeline sends"}
     assert shares["pfc"]["slowest"] <= shares["pfc-qp32"]["slowest"] <= shares["spectrum-x"]["slowest"]
     assert shares["pfc"]["mean"] <= shares["dcqcn"]["mean"] / 0.95 + 1e-9, "head-of-line blocking costs victims"
     assert shares["dcqcn"]["victims"] == 0
@@ -107,7 +107,7 @@ def test_nics_beyond_the_slot_bring_nothing(meshwright):
     assert step[8, "400 Gb/s"] <= step[4, "400 Gb/s"]
     assert step[8, "3.2 Tb/s"] == pytest.approx(step[8, "800 Gb/s"], rel=1e-3), "a PCIe 5 slot carries no more"
     costs = [of(answer, f"B200 nics=8 nic_bandwidth={b}")["capex_usd"] for b in ("400 Gb/s", "800 Gb/s", "1.6 Tb/s", "3.2 Tb/s")]
-    assert costs == sorted(costs), "faster NICs are never cheaper"
+    assert costs[0] < costs[-1], "what brings nothing is not free"
 
 
 def test_the_size_that_was_found_keeps_the_deadline(meshwright):
@@ -134,6 +134,12 @@ def test_checkpoints_at_scale(meshwright):
     assert of(large, "peer, ten spares")["goodput"] < of(large, "peer")["goodput"]
 
 
+def test_a_leaf_or_cable_of_a_dual_plane_costs_little(meshwright):
+    # Alibaba HPN, SIGCOMM 2024: a lost link of 16 costs 6.25 % of the throughput; a single plane halts.
+    answer = answered(example("topologies"), meshwright)
+    assert of(answer, "dual plane", "dense")["goodput"] > of(answer, "rail-optimised", "dense")["goodput"] - 0.01
+
+
 def test_two_planes_go_on(meshwright):
     answer = answered(example("dual-plane"), meshwright)
     assert asked(answer, "two planes")["survives_leaf"] and not asked(answer, "one plane")["survives_leaf"]
@@ -151,9 +157,9 @@ def test_optical_slices(meshwright):
 def test_tensor_parallelism_wants_one_domain(meshwright):
     answer = answered(example("tensor-parallel"), meshwright)
     loss = {c: of(answer, c, "tp 16")["step_time_s"] / of(answer, c, "tp 8")["step_time_s"]
-            for c in ("domains of 8, 400G", "NVL72")}
-    assert loss["NVL72"] < loss["domains of 8, 400G"]
-    assert loss["domains of 8, 400G"] > 1.1
+            for c in ("domains of 8, 800G a GPU", "NVL72")}
+    assert loss["NVL72"] < loss["domains of 8, 800G a GPU"]
+    assert loss["domains of 8, 800G a GPU"] > 1.1
 
 
 def test_the_slowest_percent(meshwright):
