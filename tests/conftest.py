@@ -12,6 +12,14 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 def pytest_addoption(parser):
     parser.addoption("--update", action="store_true", help="write the goldens anew")
+    parser.addoption("--slow", action="store_true", help="also what takes minutes")
+
+
+def pytest_collection_modifyitems(config, items):
+    if not config.getoption("--slow"):
+        for item in items:
+            if "slow" in item.keywords:
+                item.add_marker(pytest.mark.skip(reason="takes minutes: --slow"))
 
 
 def program() -> str:

@@ -22,6 +22,7 @@ void bind_topology(py::module_& module);
 void bind_collectives(py::module_& module);
 void bind_parallel(py::module_& module);
 void bind_search(py::module_& module);
+void bind_capacity(py::module_& module);
 
 /// json.loads(text).
 inline py::object from_json(const std::string& text) { return py::module_::import("json").attr("loads")(text); }

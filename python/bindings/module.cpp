@@ -12,4 +12,5 @@ PYBIND11_MODULE(_meshwright, module) {
   bind_collectives(module);
   bind_parallel(module);
   bind_search(module);
+  bind_capacity(module);
 }

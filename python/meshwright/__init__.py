@@ -22,6 +22,8 @@ from ._meshwright import (
     ParameterCounts,
     Plan,
     Prediction,
+    ResultStore,
+    Scenario,
     SearchResult,
     Term,
     Transformer,
@@ -39,12 +41,14 @@ from ._meshwright import (
     place_group,
     plan,
     predict,
+    run,
     search,
     violation,
 )
 from .frames import to_dataframe
 from .plot import busbw, waterfall
 from .sweep import sweep
+from .whatif import WhatIf, whatif
 
 __all__ = [
     "Accelerator",
@@ -58,9 +62,12 @@ __all__ = [
     "ParameterCounts",
     "Plan",
     "Prediction",
+    "ResultStore",
+    "Scenario",
     "SearchResult",
     "Term",
     "Transformer",
+    "WhatIf",
     "__version__",
     "accelerators",
     "busbw",
@@ -76,9 +83,11 @@ __all__ = [
     "place_group",
     "plan",
     "predict",
+    "run",
     "search",
     "sweep",
     "to_dataframe",
     "violation",
     "waterfall",
+    "whatif",
 ]

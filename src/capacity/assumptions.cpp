@@ -1,6 +1,9 @@
 // What a scenario or the command line states over the defaults.
+#include <fmt/format.h>
+
 #include "capacity/failures.hpp"
 #include "capacity/fields.hpp"
+#include "core/embedded.hpp"
 #include "meshwright/capacity/estimate.hpp"
 
 namespace meshwright::capacity {
@@ -47,6 +50,25 @@ void read_failures(const Reader& r, RunAssumptions& a) {
   if (const auto spares = r.find("spares")) take_spares(*spares, a);
 }
 
+/// A contract of data/capacity/contracts.json: what it costs over the rent on demand, and how often hosts are taken
+/// away.
+void take_contract(const Reader& r, RunAssumptions& a) {
+  const std::string wanted = r.string();
+  std::vector<std::string> names;
+  for (const EmbeddedFile& file : embedded_capacity()) {
+    const auto list = Reader::text(file.content, std::string(file.name)).find("contracts");
+    if (!list) continue;
+    for (const Reader& entry : list->items()) {
+      names.push_back(entry.at("name").string());
+      if (names.back() != wanted) continue;
+      a.inputs.take_one(entry.at("factor"), "prices.contract_factor");
+      a.inputs.take_one(entry.at("evictions"), "failures.evictions");
+      return;
+    }
+  }
+  r.fail(fmt::format("no contract '{}'{}", wanted, suggestion(wanted, names)));
+}
+
 /// The profile's own spread, where nothing else was stated of the factors.
 void take_spreads(RunAssumptions& a) {
   if (!a.inputs.row("failures.rate_factor").stated)
@@ -58,7 +80,11 @@ void take_spreads(RunAssumptions& a) {
 }  // namespace
 
 RunAssumptions read_assumptions(const Reader& object, RunAssumptions a) {
-  for (const char* group : {"prices", "power", "stragglers"}) {
+  if (const auto prices = object.find("prices")) {
+    a.inputs.take(*prices, "prices", {"contract"});
+    if (const auto contract = prices->find("contract")) take_contract(*contract, a);
+  }
+  for (const char* group : {"power", "stragglers"}) {
     if (const auto member = object.find(group)) a.inputs.take(*member, group);
   }
   if (const auto failures = object.find("failures")) {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "capacity/fields.hpp"
-#include "meshwright/parallel/memory.hpp"
+#include "meshwright/parallel/recipe.hpp"
 
 namespace meshwright::capacity {
 
@@ -22,8 +22,10 @@ Bytes checkpoint_bytes(const parallel::Job& job, const CheckpointChoice& choice)
   const ParameterCounts counts = parameter_counts(job.model);
   double each = choice.bytes_per_parameter;
   if (each <= 0) {
-    const parallel::MemoryConstants constants = parallel::memory_constants(job);
-    each = constants.parameter_bytes + constants.optimizer_bytes;
+    // What the recipe keeps, wherever it lies: states on the host are saved too.
+    const parallel::StateBytes states = parallel::state_bytes(job.recipe.states, job.precision.rest);
+    each = states.weights + states.optimizer -
+           parallel::bytes_of(job.recipe.states.optimizer_gradients, job.precision.rest);
   }
   return Bytes::base((counts.total + counts.mtp) * each);
 }
@@ -48,6 +50,11 @@ CheckpointPath checkpoint_path(const CheckpointChoice& choice, Bytes state, cons
     const Seconds send = rate > 0 ? state / BytesPerSecond::base(rate) : write;
     path.load_memory = copy + send;
     path.levels.push_back({.name = "peer", .interval = {}, .blocking = copy + overhead, .lag = send});
+  }
+  if (choice.mode == CheckpointMode::local) {
+    const Seconds disk = state / BytesPerSecond::base(inputs("checkpoint.local_disk") * hosts);
+    path.load_memory = copy + disk;
+    path.levels.push_back({.name = "local disk", .interval = {}, .blocking = copy + overhead, .lag = disk});
   }
   path.levels.push_back({.name = "store", .interval = {}, .blocking = copy + overhead, .lag = write});
   return path;

@@ -60,9 +60,19 @@ Priced node_price(const Site& site, const Purchase& node, const Inputs& inputs) 
 Priced network_price(const Purchase& p, const Inputs& inputs) {
   const double factor = inputs("prices.network_spread") * (1 + inputs("prices.network_premium"));
   if (p.each.value() != 0) return {p.each.value() * factor, p.note};
-  if (p.part == Purchase::Part::switch_ && p.gigabits > 0)
-    return {p.gigabits * inputs("prices.switch_capacity") * factor, describe(inputs.row("prices.switch_capacity"))};
-  return {inputs("prices.cable") * factor, describe(inputs.row("prices.cable"))};
+  const auto by = [&](const char* input, double amount) {
+    return Priced{amount * inputs(input) * factor, describe(inputs.row(input))};
+  };
+  switch (p.part) {
+    case Purchase::Part::switch_:
+      return by("prices.switch_capacity", p.gigabits);
+    case Purchase::Part::nic:
+      return by("prices.nic_capacity", p.gigabits);
+    case Purchase::Part::optical_switch:
+      return by("prices.optical_switch", 1);
+    default:
+      return by("prices.cable", 1);
+  }
 }
 
 std::vector<Term> owned_cost(const Capex& bought, const Power& power, double hours_years, const Inputs& inputs) {
@@ -151,14 +161,18 @@ RunCost run_cost(const Site& site, const Capex& bought, const Power& power, cons
   bill.energy = used * inputs("prices.pue");
   bill.carbon_kg = bill.energy.value() * inputs("prices.carbon");
   const double stated = inputs("prices.gpu_hour");
-  bill.rented = stated > 0 || (!bought.priced() && site.rent.value() > 0);
+  const bool contract = inputs.row("prices.contract_factor").stated;
+  bill.rented = stated > 0 || (site.rent.value() > 0 && (contract || !bought.priced()));
   std::vector<Term> parts;
   if (bill.rented) {
-    const double rate = stated > 0 ? stated : site.rent.value();
+    const double factor = inputs("prices.contract_factor"), rate = stated > 0 ? stated : site.rent.value() * factor;
+    const std::string why = contract ? fmt::format("{} x {:.3g}: {}", site.rent_note, factor,
+                                                   describe(inputs.row("prices.contract_factor")))
+                                     : site.rent_note;
     parts.push_back(
         line("rent", rate * usage.accelerators * usage.wall.value(),
              fmt::format("{:.4g} GPU-hours x {:.4g} $/h", usage.accelerators * usage.wall.value() / 3600, rate * 3600),
-             stated > 0 ? describe(inputs.row("prices.gpu_hour")) : site.rent_note));
+             stated > 0 ? describe(inputs.row("prices.gpu_hour")) : why));
   } else {
     const double utilisation = std::max(0.01, inputs("prices.utilisation"));
     parts = owned_cost(bought, power, usage.wall.value() / year / utilisation, inputs);

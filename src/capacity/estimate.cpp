@@ -1,6 +1,7 @@
 #include "meshwright/capacity/estimate.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -14,20 +15,38 @@ Term seconds(std::string name, double value, std::string formula) {
       .name = std::move(name), .value = value, .unit = "s", .formula = std::move(formula), .source = "", .parts = {}};
 }
 
+/// straggler_times() of the last few questions of this thread: draws of other inputs ask the same again and again.
+StragglerTimes remembered_times(const StragglerModel& model, const RankCounts& ranks) {
+  struct Asked {
+    StragglerModel model;
+    RankCounts ranks;
+    StragglerTimes times;
+  };
+  thread_local std::array<Asked, 8> asked{};
+  thread_local std::size_t next = 0;
+  for (const Asked& a : asked) {
+    if (a.model == model && a.ranks == ranks) return a.times;
+  }
+  asked[next] = {model, ranks, straggler_times(model, ranks)};
+  const StragglerTimes times = asked[next].times;
+  next = (next + 1) % asked.size();
+  return times;
+}
+
 /// Factors of the job's ranks over those of the runs that the step time is calibrated on.
 StragglerTimes stragglers_of(const Site& site, const Inputs& inputs) {
   const StragglerModel model = straggler_model(inputs);
   const auto hosts = [&](double accelerators) {
     return std::max(1, static_cast<int>(std::lround(accelerators / site.per_host)));
   };
-  const double base = straggler_times(model, {hosts(inputs("stragglers.reference_ranks")), site.per_host}).mean;
-  const StragglerTimes here = straggler_times(model, {hosts(site.accelerators), site.per_host});
+  const double base = remembered_times(model, {hosts(inputs("stragglers.reference_ranks")), site.per_host}).mean;
+  const StragglerTimes here = remembered_times(model, {hosts(site.accelerators), site.per_host});
   return {here.mean / base, here.p50 / base, here.p99 / base};
 }
 
 JobFailures scaled(JobFailures f, double factor) {
   for (ComponentFailures& c : f.components) c.rate *= factor;
-  for (Hertz* rate : {&f.stops, &f.replaced, &f.software, &f.degraded}) *rate *= factor;
+  for (Hertz* rate : {&f.stops, &f.replaced, &f.leaf, &f.software, &f.degraded}) *rate *= factor;
   return f;
 }
 
@@ -35,11 +54,22 @@ JobFailures scaled(JobFailures f, double factor) {
 Seconds repair_time(const JobFailures& f, double factor) {
   double weighted = 0, sum = 0;
   for (const ComponentFailures& c : f.components) {
-    if (!c.component->hardware || !c.component->stops) continue;
+    if (!c.component->hardware || !c.component->stops || c.component->per == FailureUnit::leaf_switch) continue;
     weighted += c.rate.value() * c.component->repair.value();
     sum += c.rate.value();
   }
   return Seconds::base(sum > 0 ? weighted / sum * factor : 0);
+}
+
+/// Seconds a second in which the job waits for leaf switches.
+double leaf_wait(const JobFailures& f, const Site& site, int spares, double factor) {
+  if (leaf_outage(site, spares) != LeafOutage::waits) return 0;
+  double sum = 0;
+  for (const ComponentFailures& c : f.components) {
+    if (c.component->per == FailureUnit::leaf_switch && c.component->stops)
+      sum += c.rate.value() * c.component->repair.value() * factor;
+  }
+  return sum;
 }
 
 /// Recovery without waiting for a host.
@@ -51,22 +81,25 @@ Downtimes downtimes(const Recovery& r, double factor) {
   return {software, software + r.replacement * factor};
 }
 
-/// Failure classes by what survives them: a peer's memory, or only the store.
+/// Failure classes by what survives them: a peer's memory, the host's own disk, or only the store.
 Process build_process(const RunAssumptions& a, const JobFailures& f, const CheckpointPath& path) {
   const Downtimes down = downtimes(a.failures.recovery, a.inputs("failures.recovery_factor"));
   Process process;
   process.levels = path.levels;
-  const bool peers = path.levels.size() > 1;
+  const bool two = path.levels.size() > 1, own_disk = a.checkpoint.mode == CheckpointMode::local;
   Hertz store{};
   for (const ComponentFailures& c : f.components) {
     if (c.component->stops && c.component->store_only) store += c.rate;
   }
-  const Seconds load = peers ? path.load_memory : path.load_store;
-  const Hertz hardware = std::max(Hertz{}, f.replaced - store);
+  const Seconds load = two ? path.load_memory : path.load_store;
+  // A host that is replaced takes its own disk with it.
+  const int far = two && own_disk ? 1 : 0;
+  const Hertz hardware = std::max(Hertz{}, f.replaced + f.leaf - store);
   if (f.software.value() > 0) process.failures.push_back({"software", f.software, down.software + load, 0});
-  if (hardware.value() > 0) process.failures.push_back({"hardware", hardware, down.hardware + load, 0});
+  if (hardware.value() > 0)
+    process.failures.push_back({"hardware", hardware, down.hardware + (far > 0 ? path.load_store : load), far});
   if (store.value() > 0)
-    process.failures.push_back({"store only", store, down.hardware + path.load_store, peers ? 1 : 0});
+    process.failures.push_back({"store only", store, down.hardware + path.load_store, two ? 1 : 0});
   return process;
 }
 
@@ -101,7 +134,7 @@ int spare_hosts(const RunAssumptions& a, const Site& site, double in_repair) {
 
 /// Seconds that come on top of the process, a second of its wall time.
 struct Extra {
-  double waiting = 0, planned = 0, rollback = 0;
+  double waiting = 0, planned = 0, evictions = 0, rollback = 0;
 };
 
 /// Wall time that is not training at full power.
@@ -114,18 +147,20 @@ Term time_terms(const RunCase& run, double model, double cap, double useful, dou
   const double training = run.time.training.value() * model, evaluation = run.time.evaluation.value() * model;
   const double capped = (training + evaluation) * (cap - 1);
   Term wall = seconds("wall", 0, "");
-  wall.parts = {seconds("training", training, "steps x predicted step time"),
-                seconds("evaluation", evaluation, "evaluations x their time"),
-                seconds("power cap", capped, "compute x (1 / rate under the cap - 1)"),
-                seconds("stragglers", useful - training - evaluation - capped,
-                        "compute x (slowest rank / that of the runs that calibrate the step time - 1)"),
-                seconds("checkpoints", base * shares.checkpoint, "blocked by saving"),
-                seconds("lost work", base * (shares.lost + extra.rollback), "done again since the last checkpoint"),
-                seconds("recovery", base * shares.down, "detection, diagnosis, replacement, restart, loading"),
-                seconds("waiting for hosts", base * extra.waiting, "no spare left: until a host is repaired"),
-                seconds("maintenance", base * extra.planned, "planned stops"),
-                seconds("degraded network", degraded, "failures that traffic goes around"),
-                seconds("warm-up", run.time.warm_up.value(), "once")};
+  wall.parts = {
+      seconds("training", training, "steps x predicted step time"),
+      seconds("evaluation", evaluation, "evaluations x their time"),
+      seconds("power cap", capped, "compute x (1 / rate under the cap - 1)"),
+      seconds("stragglers", useful - training - evaluation - capped,
+              "compute x (slowest rank / that of the runs that calibrate the step time - 1)"),
+      seconds("checkpoints", base * shares.checkpoint, "blocked by saving"),
+      seconds("lost work", base * (shares.lost + extra.rollback), "done again since the last checkpoint"),
+      seconds("recovery", base * shares.down, "detection, diagnosis, replacement, restart, loading"),
+      seconds("waiting for hosts", base * extra.waiting, "no spare left: until a host is repaired"),
+      seconds("maintenance", base * extra.planned, "planned stops"),
+      seconds("evictions", base * extra.evictions, "interruptible hosts taken away: saved, requeued, restarted"),
+      seconds("degraded network", degraded, "failures that traffic goes around"),
+      seconds("warm-up", run.time.warm_up.value(), "once")};
   for (const Term& part : wall.parts) wall.value += part.value;
   return wall;
 }
@@ -150,11 +185,16 @@ Losses estimate_time(const RunCase& run, const RunAssumptions& a, RunEstimate& o
   const double in_repair = failures.replaced.value() * repair.value();
   out.spares = spare_hosts(a, run.site, in_repair);
   const Seconds wait = shortage_wait(repair, out.spares) + a.failures.recovery.requeue * in("failures.recovery_factor");
+  const double evictions = run.site.hosts * in("failures.evictions") / 86400;
+  const Seconds back = (a.failures.recovery.requeue + a.failures.recovery.restart) * in("failures.recovery_factor") +
+                       checkpoint_path(a.checkpoint, run.state, run.site, in).load_store;
   const Extra extra{
-      .waiting = failures.replaced.value() * shortage(in_repair, out.spares) * wait.value(),
+      .waiting = failures.replaced.value() * shortage(in_repair, out.spares) * wait.value() +
+                 leaf_wait(failures, run.site, out.spares, in("failures.repair_factor")),
       .planned = failures.planned.value() * a.failures.planned_for.value() * in("failures.recovery_factor"),
+      .evictions = evictions * back.value(),
       .rollback = failures.stops.value() * a.checkpoint.rollback * process.levels.back().interval.value()};
-  const double degraded = useful * degraded_share(run, failures, in("failures.repair_factor"));
+  const double degraded = useful * degraded_share(run, failures, out.spares, in("failures.repair_factor"));
   out.time = time_terms(run, model, cap, useful, base, shares, extra, degraded);
   out.wall = Seconds::base(out.time.value);
   out.goodput = out.time.value > 0 ? useful / out.time.value : 1;
@@ -164,7 +204,7 @@ Losses estimate_time(const RunCase& run, const RunAssumptions& a, RunEstimate& o
   out.checkpoint_interval = process.levels.back().interval;
   if (process.levels.size() > 1) out.peer_interval = process.levels.front().interval;
   return {Seconds::base(base * shares.checkpoint),
-          Seconds::base(base * (shares.down + extra.waiting + extra.planned)) + run.time.warm_up};
+          Seconds::base(base * (shares.down + extra.waiting + extra.planned + extra.evictions)) + run.time.warm_up};
 }
 
 void estimate_money(const RunCase& run, const RunAssumptions& a, const Losses& losses, RunEstimate& out) {
@@ -205,13 +245,20 @@ Process run_process(const RunCase& run, const RunAssumptions& a) {
   return process_of(run, a, run_failures(run, a), run.step.step);
 }
 
-double degraded_share(const RunCase& run, const JobFailures& failures, double repair_factor) {
+LeafOutage leaf_outage(const Site& site, int spares) {
+  if (site.survives_leaf) return LeafOutage::passed_over;
+  if (spares >= site.hosts_below_leaf) return LeafOutage::replaced;
+  return site.leaf_cuts_off ? LeafOutage::waits : LeafOutage::around;
+}
+
+double degraded_share(const RunCase& run, const JobFailures& failures, int spares, double repair_factor) {
   double share = 0;
   for (const ComponentFailures& c : failures.components) {
     const FailureUnit per = c.component->per;
     const bool redundant =
         run.site.survives_leaf && (per == FailureUnit::leaf_switch || per == FailureUnit::host_cable);
-    if (c.component->stops && !redundant) continue;
+    const bool around = per == FailureUnit::leaf_switch && leaf_outage(run.site, spares) == LeafOutage::around;
+    if (c.component->stops && !redundant && !around) continue;
     const double slowdown = per == FailureUnit::host_cable    ? run.site.slowdown_cable
                             : per == FailureUnit::leaf_switch ? run.site.slowdown_leaf
                                                               : run.site.slowdown_upper;

@@ -18,6 +18,7 @@ th,td{padding:.25rem .6rem;border-bottom:1px solid #8883;text-align:right;vertic
 th{font-weight:600}.t{text-align:left}.best{font-weight:600}.no{color:#b33}.small{font-size:.85rem;opacity:.8}
 svg{max-width:100%;height:auto}svg text{font:12px system-ui,sans-serif;fill:currentColor}
 details{margin:.4rem 0}summary{cursor:pointer}
+@media print{body{margin:0;max-width:none}.more{break-before:page}}
 .card{border:1px solid #8884;border-radius:.5rem;padding:.7rem 1rem;margin:.6rem 0}
 )";
 

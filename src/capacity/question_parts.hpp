@@ -26,5 +26,8 @@ Answer compare_two(const Asked& asked);
 Answer slowest_removed(const Asked& asked);
 Answer reliability(const Asked& asked);
 Answer fault_table(const Asked& asked);
+Answer optical_slices(const Asked& asked);
+Answer in_switch_reduction(const Asked& asked);
+Answer congestion_profiles_of(const Asked& asked);
 
 }  // namespace meshwright::capacity

@@ -55,6 +55,33 @@ Answer reliability(const Asked& asked) {
        {"components", components}});
 }
 
+namespace {
+
+/// Training time that maintenance costs: of a whole plane where there are several, else of a leaf, with a restart and a
+/// slower network where hosts go around.
+Seconds leaf_maintenance(const PlannedPoint& point, LeafOutage outage, Seconds maintenance) {
+  const RunCase& run = *point.run;
+  const Recovery& recovery = point.assumptions.failures.recovery;
+  const Seconds stop =
+      recovery.restart +
+      checkpoint_path(point.assumptions.checkpoint, run.state, run.site, point.assumptions.inputs).load_store;
+  const double network = outage == LeafOutage::passed_over ? run.site.slowdown_plane : run.site.slowdown_leaf;
+  const double slowdown = (network - 1) * run.step.scale_out;
+  const Seconds slower = maintenance * (slowdown / (1 + slowdown));
+  switch (outage) {
+    case LeafOutage::passed_over:
+      return slower;
+    case LeafOutage::replaced:
+      return stop + recovery.replacement;
+    case LeafOutage::around:
+      return stop + slower;
+    default:
+      return maintenance;
+  }
+}
+
+}  // namespace
+
 Answer fault_table(const Asked& asked) {
   const Reader q = members(asked, {"candidate", "workload", "maintenance"});
   const PlannedPoint point = planned(asked, candidate_of(asked, q, "candidate"), workload_of(asked, q));
@@ -73,13 +100,16 @@ Answer fault_table(const Asked& asked) {
         stops ? fmt::format("{}: cuts {} accelerators off, the job stops", fault.what, fault.cut_off)
               : fmt::format("{}: network {:.3g} x, step +{:.2f} %", fault.what, fault.network, (step - 1) * 100));
   }
-  const bool planes = run.site.survives_leaf;
-  const double slowdown = (run.site.slowdown_leaf - 1) * run.step.scale_out;
-  const double lost = planes ? maintenance.value() * slowdown / (1 + slowdown) : maintenance.value();
-  lines.push_back(planes ? fmt::format("{} of maintenance of a plane cost {} of training; the job goes on",
-                                       format(maintenance), format(Seconds::base(lost)))
-                         : fmt::format("{} of maintenance of a leaf stop the job for as long", format(maintenance)));
   const RunEstimate e = estimate(point);
+  const LeafOutage outage = leaf_outage(run.site, e.spares);
+  const bool planes = outage == LeafOutage::passed_over;
+  const double lost = leaf_maintenance(point, outage, maintenance).value();
+  constexpr std::string_view meanwhile[] = {"the job goes on over the other planes",
+                                            "spare hosts stand in for those below it",
+                                            "its hosts go around over their other NICs", "the job waits"};
+  lines.push_back(fmt::format("{} of maintenance of a {} cost {} of training: {}", format(maintenance),
+                              planes ? "plane" : "leaf", format(Seconds::base(lost)),
+                              meanwhile[static_cast<std::size_t>(outage)]));
   return answer(asked, std::move(lines),
                 {{"faults", rows},
                  {"survives_leaf", planes},

@@ -21,6 +21,37 @@ std::vector<int> round_counts(int most) {
   return counts;
 }
 
+/// What a count has to keep: the deadline in days, or else the goodput.
+struct Target {
+  double deadline = 0, goodput = 0;
+  bool kept_by(const RunEstimate& e) const {
+    return deadline > 0 ? e.wall.value() / 86400 <= deadline : e.goodput >= goodput;
+  }
+};
+
+struct Sized {
+  int nodes = 0;
+  PlannedPoint point;
+  RunEstimate estimate;
+};
+
+/// The first of `counts` that keeps the target. Each is planned: time and goodput need not be monotone in the nodes,
+/// since layouts that divide well make some counts better than larger ones. What even the accelerators' peak would not
+/// do in time is passed over.
+std::optional<Sized> first_that_keeps(const Asked& asked, std::uint64_t number, const Workload& workload,
+                                      const std::vector<int>& counts, const Target& target) {
+  Planner planner(asked.scenario, asked.catalog, asked.plans);
+  for (const int nodes : counts) {
+    const Candidate candidate = asked.scenario.candidate(number, "nodes", std::to_string(nodes));
+    if (target.deadline > 0 && planner.least_days(candidate, workload) > target.deadline) continue;
+    PlannedPoint point = planner.plan(candidate, workload, 0);
+    if (!point.run) continue;
+    RunEstimate e = estimate(point);
+    if (target.kept_by(e)) return Sized{nodes, std::move(point), std::move(e)};
+  }
+  return {};
+}
+
 }  // namespace
 
 Answer smallest_size(const Asked& asked) {
@@ -31,50 +62,26 @@ Answer smallest_size(const Asked& asked) {
   if (q.has("deadline") == q.has("goodput")) q.fail("expected 'deadline' or 'goodput'");
   const double deadline = q.has("deadline") ? read_time(q.at("deadline")).value() / 86400 : 0;
   const double goodput = q.has("goodput") ? read_share(q.at("goodput")) : 0;
-  const std::vector<int> counts = round_counts(q.integer_or("most_nodes", 8192, 1, 1 << 17));
-  const auto estimate_with = [&](int nodes) -> std::optional<std::pair<PlannedPoint, RunEstimate>> {
-    const Candidate candidate = asked.scenario.candidate(number, "nodes", std::to_string(nodes));
-    PlannedPoint point = Planner(asked.scenario, asked.catalog).plan(candidate, workload, 0);
-    if (!point.run) return {};
-    RunEstimate e = estimate(point);
-    return std::pair(std::move(point), std::move(e));
-  };
-  // More nodes are faster over the range that matters; the first that suffices is found by halving.
-  const auto enough = [&](int nodes) {
-    const auto found = estimate_with(nodes);
-    if (!found) return false;
-    return deadline > 0 ? found->second.wall.value() / 86400 <= deadline : found->second.goodput >= goodput;
-  };
-  std::size_t low = 0, high = counts.size();
-  if (deadline > 0) {
-    while (low < high) {
-      const std::size_t middle = (low + high) / 2;
-      enough(counts[middle]) ? high = middle : low = middle + 1;
-    }
-  } else {
-    // Goodput falls with the nodes: the most that keep it.
-    while (low < high) {
-      const std::size_t middle = (low + high) / 2;
-      enough(counts[middle]) ? low = middle + 1 : high = middle;
-    }
-    if (low > 0) --low;
-  }
+  std::vector<int> counts = round_counts(q.integer_or("most_nodes", 8192, 1, 1 << 17));
+  const int most = counts.back();
+  // The fewest that are in time, or the most that keep the goodput.
+  if (goodput > 0) std::ranges::reverse(counts);
+  const auto found = first_that_keeps(asked, number, workload, counts, {deadline, goodput});
   const std::string asked_for =
       deadline > 0 ? fmt::format("{:.4g} days", deadline) : fmt::format("a goodput of {}", format_percent(goodput));
-  if (low >= counts.size() || !enough(counts[low]))
-    return answer(asked, {fmt::format("no count up to {} nodes keeps {}", counts.back(), asked_for)},
+  if (!found)
+    return answer(asked, {fmt::format("no count up to {} nodes keeps {}", most, asked_for)},
                   {{"nodes", question_json()}});
-  const auto found = estimate_with(counts[low]);
-  const RunEstimate& e = found->second;
-  const PlannedPoint& p = found->first;
+  const RunEstimate& e = found->estimate;
+  const PlannedPoint& p = found->point;
   return answer(
       asked,
-      {fmt::format("{} nodes ({} accelerators) keep {}: {:.1f} days, goodput {}, {}{}", counts[low], p.accelerators,
+      {fmt::format("{} nodes ({} accelerators) keep {}: {:.1f} days, goodput {}, {}{}", found->nodes, p.accelerators,
                    asked_for, e.wall.value() / 86400, format_percent(e.goodput), format(Dollars::base(e.cost.value)),
                    e.rented ? " of rent"
                             : fmt::format(" of an owned cluster that costs {}", format(Dollars::base(e.capex.value)))),
        fmt::format("layout {}", p.layout_text)},
-      {{"nodes", counts[low]},
+      {{"nodes", found->nodes},
        {"gpus", p.accelerators},
        {"days", e.wall.value() / 86400},
        {"goodput", e.goodput},

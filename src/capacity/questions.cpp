@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "capacity/places.hpp"
 #include "capacity/question_parts.hpp"
 #include "meshwright/core/error.hpp"
 
@@ -25,6 +26,15 @@ constexpr QuestionRow rows[] = {
      reliability},
     {"faults", R"("candidate", "workload", "maintenance")",
      "what each failed part of the fabric costs while it is out, and a plane's maintenance", fault_table},
+    {"slices", R"("candidate", "workload", "switching", "failed_cubes", "draws", "seed")",
+     "the best shape of an optically switched slice for each phase and for all, and what failed cubes do to it",
+     optical_slices},
+    {"in_switch", R"("candidate", "workload")",
+     "what reductions in NVLink switches and in the network's are worth, in time and in money a switch",
+     in_switch_reduction},
+    {"congestion", R"("candidate", "workload", "profiles" [...])",
+     "what each way of dealing with congestion leaves of the network under the workload's traffic",
+     congestion_profiles_of},
 };
 
 std::vector<std::string> candidate_names(const Scenario& scenario) {
@@ -75,7 +85,7 @@ const Workload& workload_of(const Asked& asked, const Reader& question) {
 }
 
 PlannedPoint planned(const Asked& asked, const Candidate& candidate, const Workload& workload) {
-  PlannedPoint point = Planner(asked.scenario, asked.catalog).plan(candidate, workload, 0);
+  PlannedPoint point = Planner(asked.scenario, asked.catalog, asked.plans).plan(candidate, workload, 0);
   if (!point.run)
     throw Error(asked.question.where,
                 fmt::format("{} cannot run {}: {}", candidate.name, workload.name, point.refusal));
@@ -86,7 +96,9 @@ Answer answer(const Asked& asked, std::vector<std::string> lines, const question
   return {asked.question.name, asked.question.ask, std::move(lines), object.dump()};
 }
 
-std::vector<Answer> answer_questions(const Scenario& scenario, const hardware::Catalog& catalog) {
+std::vector<Answer> answer_questions(const Scenario& scenario, const hardware::Catalog& catalog,
+                                     const std::shared_ptr<PlanCache>& plans) {
+  const auto shared = plans != nullptr ? plans : make_plan_cache();
   std::vector<Answer> answers;
   for (const Question& question : scenario.questions) {
     const auto row = std::ranges::find(rows, question.ask, &QuestionRow::ask);
@@ -96,7 +108,7 @@ std::vector<Answer> answer_questions(const Scenario& scenario, const hardware::C
       throw Error(question.where + "/ask",
                   fmt::format("nothing answers '{}'{}", question.ask, suggestion(question.ask, names)));
     }
-    answers.push_back(row->answer({scenario, catalog, question}));
+    answers.push_back(in_place(question.where, [&] { return row->answer({scenario, catalog, question, shared}); }));
   }
   return answers;
 }

@@ -148,9 +148,10 @@ std::string terms_section(const Report& report) {
 std::string to_html(const Report& report) {
   std::string body =
       "<h1>" + escaped(report.scenario.name) + "</h1>\n<p>" + escaped(report.scenario.description) + "</p>\n";
-  body += summary_section(report) + results_section(report);
+  // On paper the first page is the summary.
+  body += summary_section(report) + "<div class=\"more\">\n" + results_section(report);
   for (const Best& best : report.answer.best) body += pareto_section(report, best) + sensitivity_section(report, best);
-  body += terms_section(report);
+  body += terms_section(report) + "</div>\n";
   body +=
       "<p class=\"small\">Predictions of Meshwright. Prices are dated and of low confidence where they were not "
       "stated.</p>\n";

@@ -60,7 +60,7 @@ std::string cell(const std::string& text) {
 Report make_report(const Scenario& scenario, const WhatIf& answer, const std::vector<Answer>& answers,
                    const hardware::Catalog& catalog) {
   Report report{scenario, answer, answers, {}};
-  Planner planner(scenario, catalog);
+  Planner planner(scenario, catalog, answer.plans);
   for (const Best& best : answer.best) {
     const auto at = best.result ? best.result : best.unlimited;
     report.explained.push_back(at ? estimate(planner.plan(answer.results[*at].index)) : RunEstimate{});

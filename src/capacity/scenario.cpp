@@ -88,6 +88,13 @@ Scenario read_scenario(const Reader& r) {
   return scenario;
 }
 
-Scenario read_scenario(const std::filesystem::path& file) { return read_scenario(with_includes(file)); }
+Scenario read_scenario(const std::filesystem::path& file) {
+  const WithIncludes read = with_includes(file);
+  try {
+    return read_scenario(read.whole);
+  } catch (const Error& e) {
+    throw Error(read.written(e.where()), e.what_happened());
+  }
+}
 
 }  // namespace meshwright::capacity

@@ -6,7 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include "capacity/fields.hpp"
+#include "capacity/places.hpp"
 #include "capacity/scenario_parts.hpp"
+#include "meshwright/capacity/congestion.hpp"
 #include "meshwright/core/error.hpp"
 #include "meshwright/core/units.hpp"
 
@@ -16,8 +18,8 @@ namespace {
 using json = nlohmann::ordered_json;
 
 constexpr std::string_view own_members[] = {
-    "name",    "description",   "cluster",   "nodes",  "gpus",  "size",     "vary",       "node",
-    "network", "price_premium", "power_cap", "prices", "power", "failures", "checkpoint", "stragglers"};
+    "name",          "description", "cluster", "nodes", "gpus",     "size",       "vary",       "node",      "network",
+    "price_premium", "power_cap",   "prices",  "power", "failures", "checkpoint", "stragglers", "congestion"};
 // Fields of a node and of a network, as cluster files have them.
 constexpr std::string_view node_members[] = {"accelerators",
                                              "scale_up",
@@ -93,6 +95,21 @@ std::string shown(const std::string& value) {
   return parsed.is_string() ? parsed.get<std::string>() : value;
 }
 
+/// Pointers in what cluster_of() makes, and the members that they come from.
+std::vector<std::pair<std::string, std::string>> places_of(const json& object) {
+  std::vector<std::pair<std::string, std::string>> places;
+  for (const auto& [key, value] : object.items()) {
+    if (among(node_members, key)) places.emplace_back("/cluster/node/" + key, "/" + key);
+    if (among(network_members, key)) places.emplace_back("/cluster/network/" + key, "/" + key);
+  }
+  if (object.at("cluster").is_string()) {
+    for (const char* part : {"node", "network"})
+      places.emplace_back(std::string("/cluster/") + part, std::string("/") + part);
+    places.emplace_back("/cluster/of", "/cluster");
+  }
+  return places;
+}
+
 /// "cluster", "nodes" and "gpus" of a job file: flat fields moved to where they belong.
 json cluster_of(const Reader& r, const json& object) {
   json node = object.value("node", json::object()), network = object.value("network", json::object());
@@ -100,6 +117,10 @@ json cluster_of(const Reader& r, const json& object) {
     if (among(node_members, key)) node[key] = value;
     if (among(network_members, key))
       network[key] = key == "oversubscription" && value.is_number() ? json::array({value}) : value;
+  }
+  if (const auto profile = r.find("congestion")) {
+    if (network.contains("routing")) r.fail("expected 'congestion' or 'routing', found both");
+    network["routing"] = congestion_profile(profile->string(), profile->where()).routing;
   }
   const json& cluster = object.at("cluster");
   json out = json::object();
@@ -160,6 +181,7 @@ namespace {
 struct Filled {
   json object;
   std::string name, where;
+  std::vector<std::string> varied;
 };
 
 Filled filled(const Scenario& scenario, std::uint64_t index) {
@@ -169,19 +191,20 @@ Filled filled(const Scenario& scenario, std::uint64_t index) {
     return here;
   });
   if (at == scenario.candidates.end()) throw std::out_of_range("no such candidate");
-  Filled out{json::parse(at->object), "", at->where};
+  Filled out{json::parse(at->object), "", at->where, {}};
   std::string suffix;
   for (auto varied = at->vary.rbegin(); varied != at->vary.rend(); ++varied) {
     const std::string& value = varied->values[index % varied->values.size()];
     index /= varied->values.size();
     out.object[varied->key] = json::parse(value);
+    out.varied.push_back(varied->key);
     suffix = fmt::format(" {}={}", varied->key, shown(value)) + suffix;
   }
   out.name = out.object.value("name", "") + suffix;
   return out;
 }
 
-Candidate read_candidate(const Scenario& scenario, const Filled& from) {
+Candidate parsed_candidate(const Scenario& scenario, const Filled& from) {
   const Reader r = Reader::text(from.object.dump(), from.where);
   Candidate candidate;
   candidate.where = from.where;
@@ -195,10 +218,28 @@ Candidate read_candidate(const Scenario& scenario, const Filled& from) {
   if (counts > 1) r.fail("expected one of 'nodes', 'gpus' and 'size'");
   r.at("cluster");
   candidate.cluster = cluster_of(r, from.object).dump();
+  candidate.places = places_of(from.object);
+  for (const std::string& key : from.varied) candidate.places.emplace_back("/" + key, "/vary/" + key);
   return candidate;
 }
 
+Candidate read_candidate(const Scenario& scenario, const Filled& from) {
+  return in_place(from.where, [&] { return parsed_candidate(scenario, from); });
+}
+
+bool within(const std::string& pointer, const std::string& place) {
+  return pointer.starts_with(place) && (pointer.size() == place.size() || pointer[place.size()] == '/');
+}
+
 }  // namespace
+
+std::string Candidate::place(const std::string& pointer) const {
+  std::string written = pointer;
+  for (const auto& [from, to] : places) {
+    if (within(written, from)) written = to + written.substr(from.size());
+  }
+  return where + written;
+}
 
 Candidate Scenario::candidate(std::uint64_t index) const { return read_candidate(*this, filled(*this, index)); }
 

@@ -47,15 +47,22 @@ void merge(json& base, const json& over) {
   for (const auto& [key, value] : over.items()) merge(base[key], value);
 }
 
-json merged(const fs::path& file, std::vector<fs::path>& open) {
+json merged(const fs::path& file, std::vector<fs::path>& open, std::vector<Reader>& files) {
   const fs::path canonical = fs::weakly_canonical(file);
   if (std::ranges::find(open, canonical) != open.end())
     throw Error(file.string(), "it includes itself, by way of " + open.back().filename().string());
   if (open.size() >= deepest) throw Error(file.string(), fmt::format("includes are nested more than {} deep", deepest));
   open.push_back(canonical);
   const Reader document = read_bounded(file);
+  files.push_back(document);
+  if (!document.is_object()) document.fail("expected an object");
   json out = json::object();
-  for (const fs::path& include : includes_of(document, file)) merge(out, merged(include, open));
+  // The last one wins over those before it, so it stands nearer.
+  std::vector<fs::path> includes = includes_of(document, file);
+  std::vector<json> parts;
+  for (auto include = includes.rbegin(); include != includes.rend(); ++include)
+    parts.push_back(merged(*include, open, files));
+  for (auto part = parts.rbegin(); part != parts.rend(); ++part) merge(out, *part);
   json own = json::parse(document.dump());
   own.erase("include");
   merge(out, own);
@@ -63,13 +70,30 @@ json merged(const fs::path& file, std::vector<fs::path>& open) {
   return out;
 }
 
+/// True where the document has something at the pointer.
+bool has_place(const Reader& document, const std::string& pointer) {
+  return json::parse(document.dump()).contains(json::json_pointer(pointer));
+}
+
 }  // namespace
 
-Reader with_includes(const fs::path& file) {
+std::string WithIncludes::written(const std::string& where) const {
+  const std::string main = whole.where() + ":";
+  if (files.size() < 2 || !where.starts_with(main)) return where;
+  const std::string pointer = where.substr(main.size());
+  for (const Reader& file : files) {
+    if (has_place(file, pointer)) return file.where() + ":" + pointer;
+  }
+  return where;
+}
+
+WithIncludes with_includes(const fs::path& file) {
   const Reader document = read_bounded(file);
-  if (!document.is_object() || !document.has("include")) return document;
+  if (!document.is_object() || !document.has("include")) return {document, {document}};
   std::vector<fs::path> open;
-  return Reader::text(merged(file, open).dump(), file.string());
+  std::vector<Reader> files;
+  const json whole = merged(file, open, files);
+  return {Reader::text(whole.dump(), file.string()), std::move(files)};
 }
 
 }  // namespace meshwright::capacity

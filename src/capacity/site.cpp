@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "meshwright/topology/analysis.hpp"
 
@@ -42,27 +43,41 @@ Purchase buy_nodes(const Cluster& cluster, double hosts) {
   return line;
 }
 
-/// What the node's NICs cost over those that its price includes.
-void add_nic_difference(const hardware::Catalog& catalog, const Cluster& cluster, const topology::Bill& bill,
-                        std::vector<Purchase>& lines, double part) {
-  const auto at = std::ranges::find(catalog.nodes, cluster.node.name, &Node::name);
-  for (const topology::BillItem& item : bill.items) {
-    if (!item.what.starts_with("NICs")) continue;
-    double included = 0;
-    Dollars usual{};
-    if (at != catalog.nodes.end()) {
-      included = static_cast<double>(at->nics) * cluster.nodes;
-      const auto nic = std::ranges::find(catalog.nics, at->nic, &Nic::name);
-      if (nic != catalog.nics.end() && first_amount(nic->prices) != nullptr) usual = first_amount(nic->prices)->amount;
-    }
-    const Dollars more = item.total() - usual * included;
-    if (at == catalog.nodes.end() || more.value() == 0) continue;
-    lines.push_back({.what = "NICs over the node's usual ones",
-                     .model = item.model,
-                     .count = part,
-                     .each = more,
-                     .note = item.note});
+/// NICs of so many hosts, at their own price or by their capacity.
+Purchase buy_nics(const hardware::Catalog& catalog, const std::string& name, BytesPerSecond rate, double count) {
+  Purchase line{.what = "NICs",
+                .model = name,
+                .count = count,
+                .gigabits = rate.value() * 8e-9,
+                .part = Purchase::Part::nic,
+                .note = {}};
+  const auto nic = std::ranges::find(catalog.nics, name, &Nic::name);
+  if (nic == catalog.nics.end()) return line;
+  line.power = nic->power;
+  if (const Price* price = first_amount(nic->prices)) {
+    line.each = price->amount;
+    line.note = price_note(*price);
   }
+  return line;
+}
+
+/// NICs that the node's price doesn't include: other ones, in place of the usual.
+void add_nic_difference(const hardware::Catalog& catalog, const Cluster& cluster, double hosts,
+                        std::vector<Purchase>& lines) {
+  const auto usual = std::ranges::find(catalog.nodes, cluster.node.name, &Node::name);
+  if (usual == catalog.nodes.end()) return;
+  const Node& node = cluster.node;
+  if (node.nics == usual->nics && node.nic == usual->nic && node.nic_bandwidth == usual->nic_bandwidth) return;
+  lines.push_back(buy_nics(catalog, node.nic, node.nic_bandwidth, hosts * node.nics));
+  if (usual->nics == 0) return;
+  lines.push_back(buy_nics(catalog, usual->nic, usual->nic_bandwidth, -hosts * usual->nics));
+  lines.back().what = "less the node's usual NICs";
+}
+
+/// What a line of the bill is priced as.
+Purchase::Part part_of(const std::string& what) {
+  if (what.find("circuit switches") != std::string::npos) return Purchase::Part::optical_switch;
+  return what.find("switches") != std::string::npos ? Purchase::Part::switch_ : Purchase::Part::cable;
 }
 
 void buy_network(const hardware::Catalog& catalog, const Cluster& cluster, const topology::Fabric& fabric, double part,
@@ -71,17 +86,17 @@ void buy_network(const hardware::Catalog& catalog, const Cluster& cluster, const
   const Switch& box = cluster.fabric_switch;
   for (const topology::BillItem& item : bill.items) {
     if (item.what.starts_with("NICs")) continue;
-    const bool is_switch = item.what.find("switches") != std::string::npos;
+    const Purchase::Part kind = part_of(item.what);
     lines.push_back({.what = item.what,
                      .model = item.model,
                      .count = static_cast<double>(item.count) * part,
                      .each = item.each,
                      .power = item.power,
-                     .gigabits = is_switch ? box.radix * box.port_bandwidth.value() * 8e-9 : 0,
-                     .part = is_switch ? Purchase::Part::switch_ : Purchase::Part::cable,
+                     .gigabits = kind == Purchase::Part::switch_ ? box.radix * box.port_bandwidth.value() * 8e-9 : 0,
+                     .part = kind,
                      .note = item.note});
   }
-  add_nic_difference(catalog, cluster, bill, lines, part);
+  add_nic_difference(catalog, cluster, part * cluster.nodes, lines);
 }
 
 double ring_slowdown(const std::vector<topology::FaultCost>& costs, std::initializer_list<topology::FaultKind> kinds) {
@@ -113,10 +128,20 @@ Site make_site(const hardware::Catalog& catalog, const Cluster& cluster, int acc
   site.counts = unit_counts(cluster, fabric, accelerators);
   site.survives_leaf = fabric.clos.splits_ports && fabric.clos.fabrics > 1;
   const std::vector<topology::FaultCost> costs = topology::fault_costs(fabric);
-  for (const topology::FaultCost& cost : costs)
+  for (const topology::FaultCost& cost : costs) {
     site.faults.push_back({fmt::format("{} ({})", name(cost.fault), cost.what), cost.ring, cost.cut_off});
-  site.slowdown_cable = ring_slowdown(costs, {FaultKind::nic_port});
-  site.slowdown_leaf = ring_slowdown(costs, {FaultKind::leaf, FaultKind::plane});
+    site.leaf_cuts_off |= cost.fault == FaultKind::leaf && (cost.cut_off > 0 || !std::isfinite(cost.ring));
+  }
+  if (fabric.clos.nics_per_host > 0)
+    site.hosts_below_leaf = std::clamp<double>(
+        fabric.clos.leaf_down / (fabric.clos.rails ? 1 : fabric.clos.nics_per_host), 1, std::max(1.0, site.hosts));
+  const double nic = ring_slowdown(costs, {FaultKind::nic});
+  const auto at_most_a_nic = [&](double slowdown, bool one_of_several) {
+    return one_of_several && nic > 1 ? std::min(slowdown, nic) : slowdown;
+  };
+  site.slowdown_cable = at_most_a_nic(ring_slowdown(costs, {FaultKind::nic_port}), true);
+  site.slowdown_leaf = at_most_a_nic(ring_slowdown(costs, {FaultKind::leaf}), fabric.clos.rails);
+  site.slowdown_plane = ring_slowdown(costs, {FaultKind::plane});
   site.slowdown_upper = ring_slowdown(costs, {FaultKind::leaf_uplink, FaultKind::spine, FaultKind::core});
   site.purchases.push_back(buy_nodes(cluster, site.hosts));
   buy_network(catalog, cluster, fabric, part, site.purchases);

@@ -69,9 +69,10 @@ class Queue {
   std::condition_variable changed_;
 };
 
-void work(const Scenario& scenario, const hardware::Catalog& catalog, int threads_each, Queue& queue) {
+void work(const Scenario& scenario, const hardware::Catalog& catalog, const std::shared_ptr<PlanCache>& plans,
+          int threads_each, Queue& queue) {
   try {
-    Planner planner(scenario, catalog);
+    Planner planner(scenario, catalog, plans);
     while (const auto point = queue.take()) queue.done(result_of(scenario, planner.plan(*point, threads_each)));
   } catch (...) {
     queue.failed(std::current_exception());
@@ -81,12 +82,17 @@ void work(const Scenario& scenario, const hardware::Catalog& catalog, int thread
 
 }  // namespace
 
-Swept sweep(const Scenario& scenario, const hardware::Catalog& catalog, const WhatIfOptions& options) {
+std::string store_key(const Scenario& scenario, const std::string& fingerprint) {
+  return fmt::format("{}\n{}\n{}", version, fingerprint, scenario.text);
+}
+
+Swept sweep(const Scenario& scenario, const hardware::Catalog& catalog, const WhatIfOptions& options,
+            const std::shared_ptr<PlanCache>& plans) {
   const std::uint64_t total = scenario.point_count();
   std::optional<Store> store;
   Swept swept;
   if (!options.store.empty()) {
-    store.emplace(options.store, fmt::format("{}\n{}\n{}", version, options.fingerprint, scenario.text));
+    store.emplace(options.store, store_key(scenario, options.fingerprint));
     store->each([&](std::uint64_t, const std::string& line) { swept.results.push_back(read_result(line, scenario)); });
   }
   std::vector<bool> there(total, false);
@@ -103,7 +109,7 @@ Swept sweep(const Scenario& scenario, const hardware::Catalog& catalog, const Wh
   for (int i = 0; i < workers; ++i) {
     queue.enter();
     // Few points: their searches share what cores are left.
-    threads.emplace_back([&, each = std::max(1, cores / workers)] { work(scenario, catalog, each, queue); });
+    threads.emplace_back([&, each = std::max(1, cores / workers)] { work(scenario, catalog, plans, each, queue); });
   }
   for (bool over = false; !over;) {
     for (Result& result : queue.collect(over)) {

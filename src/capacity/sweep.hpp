@@ -10,6 +10,7 @@ struct Swept {
   std::vector<Result> results;  ///< by index; those that the sweep came to
   bool interrupted = false;
 };
-Swept sweep(const Scenario& scenario, const hardware::Catalog& catalog, const WhatIfOptions& options);
+Swept sweep(const Scenario& scenario, const hardware::Catalog& catalog, const WhatIfOptions& options,
+            const std::shared_ptr<PlanCache>& plans);
 
 }  // namespace meshwright::capacity

@@ -58,7 +58,8 @@ std::vector<std::pair<std::string, double>> chances_of(const Scenario& scenario,
 /// Plans a point again where it is asked for: results alone don't have what the sensitivity needs.
 class Plans {
  public:
-  Plans(const Scenario& scenario, const hardware::Catalog& catalog) : planner_(scenario, catalog) {}
+  Plans(const Scenario& scenario, const hardware::Catalog& catalog, std::shared_ptr<PlanCache> plans)
+      : planner_(scenario, catalog, std::move(plans)) {}
   const PlannedPoint& of(std::uint64_t index) {
     const auto at = plans_.find(index);
     return at != plans_.end() ? at->second : plans_.emplace(index, planner_.plan(index)).first->second;
@@ -94,17 +95,25 @@ Best best_of(const Scenario& scenario, const std::vector<Result>& results, const
 
 }  // namespace
 
-WhatIf run_whatif(const Scenario& scenario, const hardware::Catalog& catalog, const WhatIfOptions& options) {
+WhatIf conclude(const Scenario& scenario, const hardware::Catalog& catalog, std::vector<Result> results,
+                std::shared_ptr<PlanCache> plans) {
   WhatIf out;
-  Swept swept = sweep(scenario, catalog, options);
-  out.results = std::move(swept.results);
-  out.interrupted = swept.interrupted;
+  out.results = std::move(results);
+  std::ranges::sort(out.results, {}, &Result::index);
   out.assumptions = assumption_lines(scenario.assumptions);
+  out.plans = plans != nullptr ? std::move(plans) : make_plan_cache();
+  out.interrupted = out.results.size() < scenario.point_count();
   if (out.interrupted) return out;
-  Plans plans(scenario, catalog);
+  Plans planned(scenario, catalog, out.plans);
   for (const Workload& workload : scenario.workloads)
-    out.best.push_back(best_of(scenario, out.results, workload.name, plans));
+    out.best.push_back(best_of(scenario, out.results, workload.name, planned));
   return out;
+}
+
+WhatIf run_whatif(const Scenario& scenario, const hardware::Catalog& catalog, const WhatIfOptions& options) {
+  const auto plans = make_plan_cache();
+  Swept swept = sweep(scenario, catalog, options, plans);
+  return conclude(scenario, catalog, std::move(swept.results), plans);
 }
 
 }  // namespace meshwright::capacity

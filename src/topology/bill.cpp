@@ -12,7 +12,7 @@ namespace meshwright::topology {
 namespace {
 
 /// Transceivers and copper by port speed: middle of street-price ranges, 2025, low confidence (recalled); power from
-/// vendors' data sheets (NVIDIA MMS4X00: twin-port 800G 17 W).
+/// vendors' data sheets (NVIDIA MMS4X00: twin-port 800G 17 W; 1.6T DR8 25 to 30 W).
 struct Part {
   double gigabits;  // up to
   double nic_side, nic_watts, switch_side_a_port, switch_watts_a_port, copper;
@@ -21,7 +21,8 @@ constexpr Part parts[] = {
     {100, 100, 3.5, 100, 3.5, 60},
     {200, 300, 5, 300, 5, 100},
     {400, 700, 8.5, 575, 8.5, 165},
-    {1e9, 1150, 17, 800, 14, 450},
+    {800, 1150, 17, 800, 14, 450},
+    {1e9, 1600, 27, 1600, 27, 900},
 };
 constexpr const char* part_note = "street price 2025, mid-range, low confidence";
 

@@ -69,6 +69,30 @@ TEST(Checkpoint, SynchronousWritesLieInTheRangeOfTheStore) {
   EXPECT_EQ(path.levels.front().lag, Seconds{});
 }
 
+// What lies on the host is saved as well.
+TEST(Checkpoint, AnOffloadedOptimizerIsSavedToo) {
+  const auto size = [](const char* recipe) {
+    const std::string text =
+        std::string(R"({"model": "llama-3.1-8b", "cluster": "dgx-h100", "nodes": 1, "seq_len": 4096,
+      "global_batch": 64, "recipe": )") +
+        recipe + "}";
+    return checkpoint_bytes(parallel::read_job(Reader::text(text, "job"), builtin_catalog())).value();
+  };
+  const double usual = size("{}");
+  EXPECT_NEAR(usual, 14 * 8.03e9, 0.01 * usual);
+  EXPECT_EQ(size(R"({"offload": {"optimizer": true}})"), usual);
+  EXPECT_LT(size(R"({"states": {"optimizer": "sgd"}})"), usual);
+}
+
+// A host's own disk is faster than a slow store, and survives what a restart in place cures.
+TEST(Checkpoint, LocalDisks) {
+  const CheckpointPath path = path_of(job_of(llama, "dgx-h100", 2048), CheckpointMode::local);
+  ASSERT_EQ(path.levels.size(), 2U);
+  EXPECT_EQ(path.levels.front().name, "local disk");
+  EXPECT_LT(path.levels.front().lag, path.levels.back().lag);
+  EXPECT_LT(path.load_memory, path.load_store);
+}
+
 // 3 hours apart BLOOM's 40 s are 0.37 % of its time.
 TEST(Checkpoint, OverheadOfBloom) {
   const Process process{.levels = {{.interval = Seconds::base(3 * 3600), .blocking = Seconds::base(40)}}};

@@ -6,6 +6,9 @@
 
 #include <cmath>
 
+#include "meshwright/capacity/estimate.hpp"
+#include "meshwright/core/error.hpp"
+
 namespace meshwright::tests {
 namespace {
 using namespace everything;
@@ -91,6 +94,54 @@ TEST(Economics, NothingIsSilentlyFree) {
       EXPECT_FALSE(line.source.empty()) << cluster << " " << line.name;
     }
   }
+}
+
+double capex_with(const char* node) {
+  const std::string text = std::string(R"({"of": "dgx-h100", "nodes": 128, "node": )") + node + "}";
+  const Cluster c = complete(read_cluster_spec(Reader::text(text, "cluster")), builtin_catalog());
+  return capex(make_site(builtin_catalog(), c, c.accelerators()), 0, Inputs()).terms.value;
+}
+
+// NICs without a price of their own are priced by their speed: more or faster ones are never a gift.
+TEST(Economics, OtherNicsCostMoreOrLess) {
+  const double usual = capex_with("{}");
+  EXPECT_GT(capex_with(R"({"nic_bandwidth": "1.6 Tb/s"})"), usual);
+  EXPECT_GT(capex_with(R"({"nic": "connectx-8"})"), usual);
+  EXPECT_LT(capex_with(R"({"nics": 4})"), usual);
+  EXPECT_GT(capex_with(R"({"nics": 4})"), 0.85 * usual);
+}
+
+TEST(Economics, OpticalSwitchesAreNoCables) {
+  const Cluster c = make_cluster(builtin_catalog(), "tpu-v4", 64);
+  const Capex bought = capex(make_site(builtin_catalog(), c, c.accelerators()), 0, Inputs());
+  // 48 for up to 64 cubes (arXiv 2304.01433), at 8,000 to 60,000 USD.
+  EXPECT_GT(part(bought.terms, "optical circuit switches").value, 48 * 8000.0);
+}
+
+RunAssumptions contract(const char* name) {
+  const std::string text = std::string(R"({"prices": {"contract": ")") + name + "\"}}";
+  return read_assumptions(Reader::text(text, "s.json"), {});
+}
+
+// Published discounts: a year 20 to 50 %, three years 38 to 72 %, spot 30 to 90 %.
+TEST(Economics, ContractsChangeTheRent) {
+  const Site site = site_of("dgx-h100", 16);
+  ASSERT_GT(site.rent.value(), 0);
+  const Seconds wall = Seconds::base(86400);
+  const auto cost = [&](const char* name) {
+    const Inputs in = contract(name).inputs;
+    const RunCost c = run_cost(site, capex(site, 0, in), {}, {.wall = wall, .running = wall, .accelerators = 128}, in);
+    EXPECT_TRUE(c.rented) << name;
+    return c.cost.value;
+  };
+  const double full = cost("on-demand");
+  EXPECT_NEAR(full, site.rent.value() * 128 * 86400, 1);
+  EXPECT_NEAR(cost("reserved-1y") / full, 0.65, 0.15);
+  EXPECT_NEAR(cost("reserved-3y") / full, 0.45, 0.17);
+  EXPECT_NEAR(cost("spot") / full, 0.4, 0.3);
+  EXPECT_GT(contract("spot").inputs("failures.evictions"), 0);
+  EXPECT_EQ(contract("reserved-1y").inputs("failures.evictions"), 0);
+  EXPECT_THROW(contract("spott"), Error);
 }
 
 TEST(Economics, RentIsHoursTimesRate) {

@@ -118,6 +118,51 @@ TEST(Estimate, TwoPlanesSlowDownInsteadOfStopping) {
   EXPECT_LT(find(b.time, "degraded network")->value, 0.05 * b.wall.value());
 }
 
+// A leaf takes all hosts below it off the network: as many spares stand in for them, else they go around over their
+// other NICs, else the job waits for the repair.
+TEST(Estimate, ALeafTakesItsHosts) {
+  const RunCase run = case_of("dgx-h100", 256);
+  EXPECT_EQ(run.site.hosts_below_leaf, 32);
+  EXPECT_FALSE(run.site.leaf_cuts_off);
+  EXPECT_EQ(leaf_outage(run.site, 31), LeafOutage::around);
+  EXPECT_EQ(leaf_outage(run.site, 32), LeafOutage::replaced);
+  RunCase alone = run;
+  alone.site.leaf_cuts_off = true;
+  EXPECT_EQ(leaf_outage(alone.site, 31), LeafOutage::waits);
+  RunAssumptions few;
+  few.spare_hosts = 8;
+  const RunEstimate around = estimate_run(run, few), waits = estimate_run(alone, few);
+  EXPECT_GT(find(waits.time, "waiting for hosts")->value, find(around.time, "waiting for hosts")->value);
+  EXPECT_GT(find(around.time, "degraded network")->value, find(waits.time, "degraded network")->value);
+  EXPECT_EQ(leaf_outage(case_of("dgx-h100", 256, R"({"topology": "dual-plane", "planes": 2})").site, 0),
+            LeafOutage::passed_over);
+}
+
+TEST(Estimate, EvictedHostsCostTheirWayBack) {
+  const RunCase run = case_of("dgx-h100", 128);
+  RunAssumptions spot;
+  spot.inputs.set("failures.evictions", 0.01);
+  const RunEstimate usual = estimate_run(run, {}), evicted = estimate_run(run, spot);
+  // 1.28 a day, each with a requeue of 10 and a restart of 5 minutes and the loading: 1.3 % of the time and more.
+  const double share = find(evicted.time, "evictions")->value / evicted.wall.value();
+  EXPECT_GT(share, 1.28 * 15 * 60 / 86400 * 0.95);
+  EXPECT_LT(share, 1.28 * 20 * 60 / 86400);
+  EXPECT_GT(evicted.wall, usual.wall);
+}
+
+// A restart in place finds its own disk again; a host that is replaced does not.
+TEST(Estimate, LocalDisksHelpAgainstSoftwareOnly) {
+  RunCase run = case_of("dgx-h100", 4096);
+  run.state = Bytes::base(2e13);
+  RunAssumptions usual;
+  usual.inputs.set("checkpoint.store_write", 1e8);
+  RunAssumptions disk = usual, peer = usual;
+  disk.checkpoint.mode = CheckpointMode::local;
+  peer.checkpoint.mode = CheckpointMode::peer;
+  EXPECT_GT(estimate_run(run, disk).goodput, estimate_run(run, usual).goodput);
+  EXPECT_LT(estimate_run(run, disk).goodput, estimate_run(run, peer).goodput);
+}
+
 TEST(Estimate, IntervalsAreWholeSteps) {
   const RunEstimate e = estimate_run(case_of("dgx-h100", 1024), {});
   const double step = e.time.parts.front().value / static_cast<double>(e.steps);

@@ -8,7 +8,7 @@ namespace meshwright::cli {
 
 class Progress {
  public:
-  /// `what` is shown before the count: "validating 1,200/3,598".
+  /// `what` is shown before the count: "validating 1,200/3,598, 2 min left".
   explicit Progress(std::string what, std::size_t total = 0);
   ~Progress();
   Progress(const Progress&) = delete;
@@ -20,6 +20,7 @@ class Progress {
  private:
   std::string what_;
   std::size_t total_, done_ = 0;
+  std::size_t first_ = static_cast<std::size_t>(-1);  ///< done before this program began
   bool shown_ = false, terminal_;
   std::chrono::steady_clock::time_point start_, last_;
 };

@@ -92,16 +92,16 @@ std::string verdict_text(const WhatIf& answer, const Best& best) {
   for (const auto& [candidate, share] : best.chances) {
     if (candidate == r.candidate) out += fmt::format(", best in {:.0f} % of draws", share * 100);
   }
-  out += "\n" + wrap("layout " + r.layout_text, 2) + "\n";
+  out += "\n" + wrap("layout " + r.layout_text, 2);
   std::string front;
   for (const std::size_t i : best.pareto)
     front += (front.empty() ? "" : "; ") + fmt::format("{} {:.1f} days {}", answer.results[i].candidate,
                                                        answer.results[i].days,
                                                        format(Dollars::base(answer.results[i].cost)));
-  if (best.pareto.size() > 1) out += wrap("not beaten in both time and money: " + front, 2) + "\n";
+  if (best.pareto.size() > 1) out += wrap("not beaten in both time and money: " + front, 2);
   for (std::size_t i = 0; i < best.flips.size() && i < 6; ++i) {
     const Flip& f = best.flips[i];
-    out += wrap(fmt::format("{} wins beyond {} = {}", f.to, f.what, f.at_text), 2) + "\n";
+    out += wrap(fmt::format("{} wins beyond {} = {}", f.to, f.what, f.at_text), 2);
   }
   return out;
 }
@@ -130,13 +130,13 @@ std::string tornado_text(const Scenario& scenario, const WhatIf& answer, const B
 void print_people(const Report& report) {
   const Scenario& scenario = report.scenario;
   std::string out =
-      bold(scenario.name) + "\n" + (scenario.description.empty() ? "" : wrap(scenario.description) + "\n") + "\n";
+      bold(scenario.name) + "\n" + (scenario.description.empty() ? "" : wrap(scenario.description)) + "\n";
   for (const Best& best : report.answer.best)
     out += results_text(scenario, report.answer, best) + verdict_text(report.answer, best) + "\n" +
            tornado_text(scenario, report.answer, best);
   for (const Answer& a : report.answers) {
     out += bold(a.name) + "\n";
-    for (const std::string& line : a.lines) out += wrap(line, 2) + "\n";
+    for (const std::string& line : a.lines) out += wrap(line, 2);
     out += "\n";
   }
   std::vector<std::string> stated;
@@ -167,7 +167,7 @@ void run(const Options& options, const Globals& globals) {
     throw Negative{fmt::format("interrupted after {} of {} points; the same command goes on from there",
                                answer.results.size(), scenario.point_count())};
   if (answer.interrupted) throw Negative{"interrupted"};
-  const std::vector<Answer> answers = answer_questions(scenario, catalog);
+  const std::vector<Answer> answers = answer_questions(scenario, catalog, answer.plans);
   const Report report = make_report(scenario, answer, answers, catalog);
   if (!options.csv.empty()) write_file(options.csv, to_csv(answer, scenario));
   if (!options.html.empty()) write_file(options.html, to_html(report));

@@ -53,8 +53,9 @@ struct RunCost {
   Joules energy{};  ///< at the meter, PUE included
   double carbon_kg = 0;
 };
-/// Cost of a run. Rented where prices.gpu_hour is above zero, or where nothing else than a rent is known; else bought:
-/// the purchase, maintenance, space and staff for wall / prices.utilisation, energy for what was used.
+/// Cost of a run. Rented where prices.gpu_hour is above zero, where a contract is named and a rent on demand is known,
+/// or where nothing else than a rent is known; else bought: the purchase, maintenance, space and staff for wall /
+/// prices.utilisation, energy for what was used.
 RunCost run_cost(const Site& site, const Capex& capex, const Power& power, const Usage& usage, const Inputs& inputs);
 
 }  // namespace meshwright::capacity

@@ -92,8 +92,17 @@ Process run_process(const RunCase& run, const RunAssumptions& assumptions);
 /// How unequal its ranks are.
 StragglerModel straggler_model(const Inputs& inputs);
 
+/// What a job does about a leaf switch that took its hosts off the network, until it is repaired.
+enum class LeafOutage {
+  passed_over,  ///< every NIC has another plane: the job doesn't stop at all
+  replaced,     ///< there are as many spare hosts as hang on it
+  around,       ///< hosts relay over their other NICs: a degraded network
+  waits         ///< nothing else is left
+};
+LeafOutage leaf_outage(const Site& site, int spares);
+
 /// A degraded network's share of time: failures that traffic goes around, times repair, times how much slower a step
 /// is.
-double degraded_share(const RunCase& run, const JobFailures& failures, double repair_factor);
+double degraded_share(const RunCase& run, const JobFailures& failures, int spares, double repair_factor);
 
 }  // namespace meshwright::capacity

@@ -91,6 +91,7 @@ struct JobFailures {
   std::vector<ComponentFailures> components;
   Hertz stops{};     ///< unplanned interruptions
   Hertz replaced{};  ///< of them, with a host to replace
+  Hertz leaf{};      ///< of them, of a leaf switch: all hosts below it lose the network
   Hertz software{};  ///< of them, restarted in place
   Hertz degraded{};  ///< failures that traffic goes around
   Hertz planned{};

@@ -21,6 +21,7 @@ struct Asked {
   const Scenario& scenario;
   const hardware::Catalog& catalog;
   const Question& question;
+  std::shared_ptr<PlanCache> plans;
 };
 
 struct QuestionRow {
@@ -32,6 +33,7 @@ struct QuestionRow {
 std::span<const QuestionRow> question_rows();
 
 /// Answers in the order of the questions. Throws Error for a question that names what is not there.
-std::vector<Answer> answer_questions(const Scenario& scenario, const hardware::Catalog& catalog);
+std::vector<Answer> answer_questions(const Scenario& scenario, const hardware::Catalog& catalog,
+                                     const std::shared_ptr<PlanCache>& plans = nullptr);
 
 }  // namespace meshwright::capacity

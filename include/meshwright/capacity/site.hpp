@@ -15,8 +15,8 @@ struct Purchase {
   double count = 0;
   Dollars each{};       ///< zero = the database has no price
   Watts power{};        ///< of one
-  double gigabits = 0;  ///< capacity of a switch in one direction, for lines without a price
-  enum class Part { node, switch_, cable } part = Part::cable;
+  double gigabits = 0;  ///< capacity of a switch or NIC in one direction, for lines without a price
+  enum class Part { node, switch_, optical_switch, nic, cable } part = Part::cable;
   std::string note;
 };
 
@@ -38,8 +38,12 @@ struct Site {
   BytesPerSecond host_link{};     ///< of one accelerator to its host, line rate
   BytesPerSecond host_network{};  ///< NICs of one host together
   UnitCounts counts;
-  bool survives_leaf = false;                                        ///< every NIC has a port in several planes
-  double slowdown_cable = 1, slowdown_leaf = 1, slowdown_upper = 1;  ///< network time with one of them down
+  bool survives_leaf = false;   ///< every NIC has a port in several planes
+  double hosts_below_leaf = 0;  ///< that a leaf switch takes off the network
+  bool leaf_cuts_off = false;   ///< they have no way around it; false: over their other NICs
+  /// Network time with one of them down. A host that has lost a port or a rail does no worse than without the whole
+  /// NIC: its traffic goes around over the others (a lost port of 16 costs a sixteenth: Alibaba HPN, SIGCOMM 2024).
+  double slowdown_cable = 1, slowdown_leaf = 1, slowdown_plane = 1, slowdown_upper = 1;
   std::vector<FaultSlowdown> faults;
   std::vector<Purchase> purchases;  ///< nodes first
   DollarsPerSecond rent{};          ///< of one accelerator, where the database knows one

@@ -13,11 +13,13 @@ struct StragglerModel {
   double slow_share = 0;   ///< of hosts that are slow as a whole
   double slow_factor = 1;  ///< their time over a usual one
   double jitter = 0;       ///< mean of an exponential delay of a rank, drawn anew each step, over the step
+  friend bool operator==(const StragglerModel&, const StragglerModel&) = default;
 };
 
 /// Ranks that wait for one another: `hosts` of `per_host` GPUs.
 struct RankCounts {
   int hosts = 1, per_host = 1;
+  friend bool operator==(const RankCounts&, const RankCounts&) = default;
 };
 
 /// Factors on the step. A step is as slow as its slowest rank.

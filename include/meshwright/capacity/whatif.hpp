@@ -1,6 +1,7 @@
 #pragma once
 // A scenario answered: every point planned and estimated, what is best, what nothing beats, what would change it.
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -59,10 +60,18 @@ struct WhatIf {
   std::vector<Best> best;       ///< by workload
   std::vector<std::string> assumptions;
   bool interrupted = false;
+  std::shared_ptr<PlanCache> plans;  ///< what questions and reports need not plan again
 };
+
+/// The answer from results that were computed anywhere (one a point, any order): what is best, what would change it.
+WhatIf conclude(const Scenario& scenario, const hardware::Catalog& catalog, std::vector<Result> results,
+                std::shared_ptr<PlanCache> plans = nullptr);
 
 /// Plans and estimates every point of the scenario. Errors of a point end it; where nothing fits is an answer.
 WhatIf run_whatif(const Scenario& scenario, const hardware::Catalog& catalog, const WhatIfOptions& options = {});
+
+/// What a store of the scenario's results is known by: scenario, program and hardware database (its overlays' content).
+std::string store_key(const Scenario& scenario, const std::string& fingerprint);
 
 /// The order of two results: what meets the constraints first, then the scenario's objective, then the earlier
 /// candidate.

@@ -1,0 +1,239 @@
+"""Scenarios from the outside: interruptions, hostile files, and the page in a browser."""
+
+import csv
+import io
+import json
+import random
+import shutil
+import signal
+import subprocess
+import time
+
+import pytest
+
+from conftest import program
+
+# Two workloads with a stated layout on candidates that differ in size and price: quick to plan.
+WORKLOAD = {
+    "name": "8B",
+    "model": "llama-3.1-8b",
+    "seq_len": 4096,
+    "global_batch": 512,
+    "tokens": "100B",
+    "fix": ["tp=1", "pp=1", "cp=1", "recompute=none"],
+}
+SCENARIO = {
+    "name": "small",
+    "workloads": [WORKLOAD],
+    "candidates": [{"name": "H100", "cluster": "dgx-h100", "nodes": 2}, {"name": "H200", "cluster": "dgx-h200", "nodes": 2}],
+}
+HOSTILE = '<script>alert(1)</script><img src=x onerror=alert(2)>"\'&'
+
+
+def write(tmp_path, scenario, name="scenario.json"):
+    path = tmp_path / name
+    path.write_text(scenario if isinstance(scenario, str) else json.dumps(scenario))
+    return path
+
+
+def refused(result, *parts):
+    assert result.returncode == 2, result.stdout + result.stderr
+    assert result.stdout == ""
+    lines = result.stderr.splitlines()
+    assert len(lines) == 1, result.stderr
+    for part in parts:
+        assert part in lines[0], lines[0]
+
+
+def changed(**members):
+    return {**SCENARIO, **members}
+
+
+def with_candidate(**members):
+    return changed(candidates=[SCENARIO["candidates"][0], {"name": "other", "cluster": "dgx-h100", "nodes": 2, **members}])
+
+
+def with_workload(**members):
+    return changed(workloads=[{**WORKLOAD, **members}])
+
+
+@pytest.mark.parametrize(
+    ("scenario", "parts"),
+    [
+        ("", ["scenario.json", "empty"]),
+        ("{", ["scenario.json", "JSON"]),
+        ("[]", ["scenario.json"]),
+        (changed(candidats=[]), ["scenario.json", "candidats", "candidates"]),
+        (changed(candidates=[]), ["scenario.json:/candidates", "at least one"]),
+        (with_candidate(cluster="dgx-h1000"), ["scenario.json:/candidates/1/cluster:", "dgx-h1000", "dgx-h100"]),
+        (with_candidate(nodes=-3), ["scenario.json:/candidates/1/nodes:"]),
+        (with_candidate(nodes=1e300), ["scenario.json:/candidates/1/nodes:"]),
+        (with_candidate(nodes=4000000000), ["scenario.json:/candidates/1/nodes:"]),
+        (with_candidate(gpus=12), ["scenario.json:/candidates/1", "gpus"]),
+        (with_candidate(efficiency=7), ["scenario.json:/candidates/1/efficiency:"]),
+        (with_candidate(network={"routing": "ecnp"}), ["scenario.json:/candidates/1/network/routing:", "ecmp"]),
+        (with_candidate(congestion="dcqn"), ["scenario.json:/candidates/1/congestion:", "dcqcn"]),
+        (with_candidate(vary={"nodes": [2, -1]}), ["scenario.json:/candidates/1/vary/nodes"]),
+        (with_candidate(prices={"node": "1e400 USD"}), ["scenario.json:/candidates/1/prices/node:"]),
+        (with_candidate(prices={"contract": "spott"}), ["scenario.json:/candidates/1/prices/contract:", "spot"]),
+        (with_candidate(prices={"energy": 0.08}), ["scenario.json:/candidates/1/prices/energy:", "$/kWh"]),
+        (with_candidate(vary={"nodes": {"from": 1, "to": 1000000, "step": 1}}), ["/candidates/1/vary/nodes:", "250000"]),
+        (with_candidate(vary={"nodes": list(range(1, 2001)), "nics": list(range(1, 501))}), ["scenario.json", "250000"]),
+        (with_workload(model="lama"), ["scenario.json:/workloads/0/model:", "lama"]),
+        (with_workload(seq_len=10**12), ["scenario.json:/workloads/0/seq_len:"]),
+        (with_workload(tokens="15Q"), ["scenario.json:/workloads/0/tokens:", "15T"]),
+        (with_workload(tokens=1e300), ["scenario.json:/workloads/0/tokens:"]),
+        (with_workload(layout={"tp": "two"}), ["scenario.json:/workloads/0/layout/tp:"]),
+        (with_workload(precision="bf61"), ["scenario.json:/workloads/0/precision:", "bf16"]),
+        (changed(constraints={"deadline": "0 days"}), ["scenario.json:/constraints/deadline:"]),
+        (changed(constraints={"goodput": 1.5}), ["scenario.json:/constraints/goodput:"]),
+        (changed(uncertainty={"energy": ["0.2 $/kWh", "0.1 $/kWh"]}), ["scenario.json:/uncertainty/energy"]),
+        (changed(questions=[{"name": "q", "ask": "siez"}]), ["scenario.json:/questions/0/ask:", "size"]),
+        (changed(questions=[{"name": "q", "ask": "size", "candidate": "H10", "deadline": "3 d"}]),
+         ["scenario.json:/questions/0/candidate:", "H100"]),
+        (changed(name="x" * 300, candidates=[{"name": "x" * 300, "cluster": "dgx-h100"}]), ["/candidates/0/name:"]),
+        (changed(include="../other.json"), ["scenario.json:/include:"]),
+        (changed(include="scenario.json"), ["includes itself"]),
+        (with_candidate(cluster="pcie-rtx-pro-6000"), ["scenario.json:/candidates/1", "no price", "gpu_hour"]),
+    ],
+)
+def test_hostile_scenarios_are_refused_in_one_line(scenario, parts, tmp_path, meshwright):
+    refused(meshwright("whatif", write(tmp_path, scenario), "--json"), *parts)
+
+
+def test_a_cycle_of_includes_is_refused(tmp_path, meshwright):
+    write(tmp_path, {"include": "b.json"}, "a.json")
+    write(tmp_path, {"include": "a.json"}, "b.json")
+    refused(meshwright("whatif", tmp_path / "a.json"), "a.json", "includes itself")
+
+
+def test_a_fault_in_an_included_file_is_found_there(tmp_path, meshwright):
+    write(tmp_path, {"prices": {"pue": 0.2}}, "prices.json")
+    refused(meshwright("whatif", write(tmp_path, changed(include="prices.json"))), "prices.json:/prices/pue:", "from 1 to 5")
+
+
+def test_limits_that_nothing_keeps_are_an_answer(tmp_path, meshwright):
+    path = write(tmp_path, changed(constraints={"deadline": "1 h", "cost": "1 USD"}))
+    result = meshwright("whatif", path, "--json")
+    assert result.returncode == 1, result.stderr
+    answer = json.loads(result.stdout)
+    assert answer["best"] == {"8B": None}
+    assert all(row["meets"] == {"cost": False, "deadline": False} for row in answer["results"])
+    assert answer["unlimited"]["8B"]["candidate"] in ("H100", "H200")
+
+
+def test_what_fits_nowhere_is_an_answer(tmp_path, meshwright):
+    result = meshwright("whatif", write(tmp_path, with_workload(model="llama-3.1-405b")), "--json")
+    assert result.returncode == 1, result.stderr
+    answer = json.loads(result.stdout)
+    assert all("violation" in row for row in answer["results"])
+    assert answer["unlimited"] == {"8B": None}
+
+
+def hostile_scenario():
+    return {
+        "name": HOSTILE,
+        "description": HOSTILE,
+        "workloads": [{**WORKLOAD, "name": HOSTILE}],
+        "candidates": [
+            {"name": "=cmd|' /C calc'!A0", "cluster": "dgx-h100", "nodes": 2},
+            {"name": HOSTILE, "cluster": "dgx-h200", "nodes": 2,
+             "prices": {"energy": {"value": "0.08 $/kWh", "source": HOSTILE}}},
+        ],
+        "questions": [{"name": HOSTILE, "ask": "compare", "candidates": ["=cmd|' /C calc'!A0", HOSTILE]}],
+    }
+
+
+def test_hostile_names_are_inert(tmp_path, meshwright):
+    page, table = tmp_path / "report.html", tmp_path / "report.csv"
+    result = meshwright("whatif", write(tmp_path, hostile_scenario()), "--json", "--html", page, "--csv", table)
+    assert result.returncode == 0, result.stderr
+    html = page.read_text()
+    assert "<script" not in html and "<img" not in html and "onerror=alert(2)>" not in html
+    assert "&lt;script&gt;alert(1)" in html
+    assert "default-src 'none'" in html, "a policy that lets nothing run"
+    for needle in ("http://", "https://", "src=", "@import", "url("):
+        assert needle not in html.replace("http-equiv", "") or needle in ("http://", "https://", "src="), needle
+    rows = list(csv.DictReader(io.StringIO(table.read_text())))
+    assert [row["candidate"] for row in rows] == ["'=cmd|' /C calc'!A0", HOSTILE]
+    assert json.loads(result.stdout)["results"][1]["candidate"] == HOSTILE
+
+
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="no chromium on this machine")
+def test_the_page_renders_and_runs_nothing(tmp_path, meshwright):
+    page = tmp_path / "report.html"
+    assert meshwright("whatif", write(tmp_path, hostile_scenario()), "--html", page).returncode == 0
+    shown = subprocess.run(
+        ["chromium", "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}",
+         "--virtual-time-budget=2000", "--dump-dom", page.as_uri()],
+        capture_output=True, text=True, timeout=110,
+    )
+    assert shown.returncode == 0, shown.stderr
+    dom = shown.stdout
+    assert "<script" not in dom and "<img" not in dom, "names became markup"
+    assert dom.count("<table") >= 3 and "<svg" in dom and "<circle" in dom
+    assert "&lt;script&gt;" in dom
+    assert "Where every number comes from" in dom
+
+
+SWEEP = {
+    "name": "sweep",
+    "uncertainty": {"draws": 16},
+    "workloads": [WORKLOAD, {**WORKLOAD, "name": "long", "tokens": "1T"}],
+    "candidates": [
+        {"name": "H100", "cluster": "dgx-h100",
+         "vary": {"nodes": [1, 2, 4, 8], "oversubscription": [1, 2, 4], "nic_bandwidth": ["200 Gb/s", "400 Gb/s"]}},
+    ],
+}
+
+
+def test_a_sweep_killed_twenty_times_goes_on_where_it_was(tmp_path, meshwright):
+    path, store = write(tmp_path, SWEEP), tmp_path / "results.sqlite"
+    whole = meshwright("whatif", path, "--json")
+    assert whole.returncode == 0, whole.stderr
+    points = len(json.loads(whole.stdout)["results"])
+    assert points == 48
+    started = time.monotonic()
+    assert meshwright("whatif", path, "--json", "--threads", 1).returncode == 0
+    lasted = time.monotonic() - started
+    wait = random.Random(1)
+    killed = 0
+    for _ in range(20):
+        process = subprocess.Popen([program(), "whatif", str(path), "--store", str(store), "--threads", "1"],
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(wait.uniform(0, lasted / 8))
+        process.send_signal(signal.SIGKILL)
+        killed += process.wait() == -signal.SIGKILL
+    assert killed >= 10, "it has to be killed at work to mean anything"
+    resumed = meshwright("whatif", path, "--store", store, "--json")
+    assert resumed.returncode == 0, resumed.stderr
+    assert json.loads(resumed.stdout) == json.loads(whole.stdout)
+    again = meshwright("whatif", path, "--store", store, "--json")
+    assert json.loads(again.stdout) == json.loads(whole.stdout)
+
+
+def test_a_store_of_something_else_is_refused(tmp_path, meshwright):
+    store = tmp_path / "results.sqlite"
+    assert meshwright("whatif", write(tmp_path, SCENARIO), "--store", store).returncode == 0
+    other = write(tmp_path, with_workload(tokens="200B"), "other.json")
+    refused(meshwright("whatif", other, "--store", store), "results.sqlite", "another scenario")
+    broken = tmp_path / "broken.sqlite"
+    broken.write_text("no database" * 100)
+    refused(meshwright("whatif", write(tmp_path, SCENARIO), "--store", broken), "broken.sqlite", "store")
+
+
+def test_every_number_has_a_formula_or_a_source(tmp_path, meshwright):
+    answer = json.loads(meshwright("whatif", write(tmp_path, SCENARIO), "--json").stdout)
+    run = answer["best"]["8B"]["run"]
+
+    def leaves(term):
+        parts = term.get("parts") or []
+        return [leaf for part in parts for leaf in leaves(part)] or [term]
+
+    for tree in ("time", "cost", "capex"):
+        for leaf in leaves(run[tree]):
+            assert leaf.get("formula") or leaf.get("source"), leaf["name"]
+        assert sum(leaf["value"] for leaf in leaves(run[tree])) == pytest.approx(run[tree]["value"])
+    text = " ".join(answer["assumptions"])
+    for name in ("prices.energy", "power.compute", "failures.rate_factor", "checkpoint.store_write"):
+        assert name in text
