@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def _flat(entry: dict[str, Any]) -> dict[str, Any]:
+def flat(entry: dict[str, Any]) -> dict[str, Any]:
     """One row: nested objects become `outer.inner` columns; layout fields stand without a prefix."""
     row: dict[str, Any] = {}
     for key, value in entry.items():
@@ -35,4 +35,4 @@ def to_dataframe(results: Any) -> pd.DataFrame:
         entries = [results]
     else:
         entries = results
-    return pd.DataFrame([_flat(e if isinstance(e, dict) else e.to_dict()) for e in entries])
+    return pd.DataFrame([flat(e if isinstance(e, dict) else e.to_dict()) for e in entries])

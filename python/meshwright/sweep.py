@@ -1,35 +1,144 @@
-"""Predictions over a grid of layouts or jobs."""
+"""Predictions over a grid of layouts and jobs."""
 
 from __future__ import annotations
 
+import hashlib
 import itertools
-from collections.abc import Sequence
+import json
+import os
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor
 from typing import TYPE_CHECKING, Any
 
-from ._meshwright import Job, Layout, predict, violation
-from .frames import to_dataframe
+from ._meshwright import Error, Job, Layout, __version__, predict, violation
+from .executors import computed, in_chunks
+from .frames import flat
 
 if TYPE_CHECKING:
     import pandas as pd
 
+#: One point: its number, the job's, and the layout's fields.
+Point = tuple[int, int, dict[str, Any]]
 
-def sweep(job: Job, **fields: Sequence[Any]) -> pd.DataFrame:
-    """Predict every combination of layout fields; one row each, refused ones with the reason in `violation`.
+
+def sweep(
+    job: Job | Sequence[Job],
+    *,
+    executor: Executor | None = None,
+    store: str | os.PathLike[str] | None = None,
+    chunk: int = 64,
+    progress: Callable[[int, int], None] | bool = False,
+    **fields: Sequence[Any],
+) -> pd.DataFrame:
+    """Predict every combination of jobs and layout fields; one row each, refused ones with the reason in `violation`.
 
     The data-parallel degree follows from the others where it isn't given. For example
     ``sweep(job, tp=[1, 2, 4, 8], pp=[1, 2, 4], micro_batch=[1, 2])``.
+
+    `executor` is any :class:`concurrent.futures.Executor` (threads, processes, ``dask``'s ``client.get_executor()``);
+    the answer does not depend on it. `store` is an SQLite file that keeps the rows: a sweep that was stopped goes on
+    where it was. `chunk` points go to a worker at once. `progress` is called with the points done and all; ``True``
+    draws a bar where tqdm is installed.
     """
     import pandas as pd
 
-    frames = []
-    for values in itertools.product(*fields.values()):
-        chosen = dict(zip(fields.keys(), values))
-        rest = chosen.get("tp", 1) * chosen.get("cp", 1) * chosen.get("pp", 1)
-        chosen.setdefault("dp", max(1, job.accelerators // rest))
+    jobs = [job] if isinstance(job, Job) else list(job)
+    points = list(_points(jobs, fields))
+    with _Store(store, jobs, fields) as kept:
+        missing = [point for point in points if point[0] not in kept.rows]
+        with _Progress(progress, len(points), len(points) - len(missing)) as told:
+            for rows in computed(_predicted, in_chunks(missing, chunk), jobs, executor=executor):
+                kept.add(rows)
+                told.add(len(rows))
+        return pd.DataFrame([kept.rows[number] for number, _, _ in points])
+
+
+def _points(jobs: Sequence[Job], fields: dict[str, Sequence[Any]]) -> Iterator[Point]:
+    number = itertools.count()
+    for index, job in enumerate(jobs):
+        for values in itertools.product(*fields.values()):
+            chosen = dict(zip(fields.keys(), values))
+            rest = chosen.get("tp", 1) * chosen.get("cp", 1) * chosen.get("pp", 1)
+            chosen.setdefault("dp", max(1, job.accelerators // max(1, rest)))
+            yield next(number), index, chosen
+
+
+def _predicted(jobs: Sequence[Job], points: Sequence[Point]) -> dict[int, dict[str, Any]]:
+    rows = {}
+    for number, index, chosen in points:
         layout = Layout(**chosen)
-        reason = violation(job, layout)
-        if reason is None:
-            frames.append(to_dataframe(predict(job, layout)).assign(violation=None))
-        else:
-            frames.append(pd.DataFrame([{**layout.to_dict(), "violation": reason}]))
-    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
+        reason = violation(jobs[index], layout)
+        entry = predict(jobs[index], layout).to_dict() if reason is None else {"layout": layout.to_dict()}
+        about = {"job": index} if len(jobs) > 1 else {}
+        rows[number] = {**about, **flat(entry), "violation": reason}
+    return rows
+
+
+class _Store:
+    """Rows by the number of their point, in memory and, with a path, in a file that outlives the process."""
+
+    def __init__(self, path: str | os.PathLike[str] | None, jobs: Sequence[Job], fields: dict[str, Sequence[Any]]):
+        self.rows: dict[int, dict[str, Any]] = {}
+        self._file = None if path is None else sqlite3.connect(path)
+        if self._file is None:
+            return
+        question = [__version__, [job.to_dict() for job in jobs], {key: list(values) for key, values in fields.items()}]
+        asked = hashlib.sha256(json.dumps(question, sort_keys=True).encode()).hexdigest()
+        try:
+            with self._file:
+                self._file.execute("CREATE TABLE IF NOT EXISTS sweep (asked TEXT)")
+                self._file.execute("CREATE TABLE IF NOT EXISTS rows (point INTEGER PRIMARY KEY, row TEXT)")
+                known = self._file.execute("SELECT asked FROM sweep").fetchone()
+                if known is None:
+                    self._file.execute("INSERT INTO sweep VALUES (?)", (asked,))
+        except sqlite3.DatabaseError as error:
+            self._file.close()
+            raise Error(f"{os.fspath(path)}: {error}, expected a store of a sweep") from None
+        if known is not None and known[0] != asked:
+            self._file.close()
+            raise Error(f"{os.fspath(path)}: holds another sweep; expected the same jobs and fields, or another file")
+        for point, row in self._file.execute("SELECT point, row FROM rows"):
+            self.rows[point] = json.loads(row)
+
+    def add(self, rows: dict[int, dict[str, Any]]) -> None:
+        self.rows.update(rows)
+        if self._file is not None:
+            with self._file:  # all of the chunk or none of it
+                self._file.executemany(
+                    "INSERT OR REPLACE INTO rows VALUES (?, ?)", [(n, json.dumps(row)) for n, row in rows.items()]
+                )
+
+    def __enter__(self) -> _Store:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._file is not None:
+            self._file.close()
+
+
+class _Progress:
+    """Tells a caller's function, or draws tqdm's bar."""
+
+    def __init__(self, wanted: Callable[[int, int], None] | bool, total: int, done: int):
+        self._tell = wanted if callable(wanted) else None
+        self._done, self._total = done, total
+        self._bar = None
+        if wanted is True:
+            from tqdm.auto import tqdm
+
+            self._bar = tqdm(total=total, initial=done, unit="layouts")
+
+    def add(self, count: int) -> None:
+        self._done += count
+        if self._bar is not None:
+            self._bar.update(count)
+        if self._tell is not None:
+            self._tell(self._done, self._total)
+
+    def __enter__(self) -> _Progress:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.close()

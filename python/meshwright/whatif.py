@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import pathlib
 from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ._meshwright import ResultStore, Scenario
+from .executors import computed, in_chunks
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,11 +60,13 @@ def whatif(
     kept = ResultStore(pathlib.Path(store), scenario) if store is not None else None
     lines: dict[int, str] = {}
     if kept is None:
-        lines.update(_computed(scenario, range(scenario.points), executor, chunk, progress))
+        for part in _computed(scenario, list(range(scenario.points)), executor, chunk, progress):
+            lines.update(part)
         return WhatIf(**scenario.conclude([lines[i] for i in sorted(lines)]))
     missing = [point for point in range(scenario.points) if not kept.has(point)]
-    for point, line in _computed(scenario, missing, executor, chunk, progress):
-        kept.add(point, line)
+    for part in _computed(scenario, missing, executor, chunk, progress):
+        for point, line in part:
+            kept.add(point, line)
         kept.commit()
     return WhatIf(**scenario.conclude(kept.lines()))
 
@@ -72,35 +75,16 @@ def _evaluate(scenario: Scenario, points: list[int]) -> list[tuple[int, str]]:
     return list(zip(points, scenario.evaluate(points)))
 
 
-def _computed(scenario, points, executor, chunk, progress) -> Iterator[tuple[int, str]]:
-    points = list(points)
-    chunks = [points[i : i + chunk] for i in range(0, len(points), chunk)]
-    own = executor is None
-    pool = ThreadPoolExecutor(os.cpu_count()) if own else executor
+def _computed(
+    scenario: Scenario,
+    points: list[int],
+    executor: Executor | None,
+    chunk: int,
+    progress: Callable[[int, int], None] | None,
+) -> Iterator[list[tuple[int, str]]]:
     done = 0
-    try:
-        for part in _in_order_of_arrival(pool, scenario, chunks):
-            done += len(part)
-            yield from part
-            if progress is not None:
-                progress(done, len(points))
-    finally:
-        if own:
-            pool.shutdown(cancel_futures=True)
-
-
-def _in_order_of_arrival(pool: Executor, scenario: Scenario, chunks: list[list[int]]) -> Iterator[list[tuple[int, str]]]:
-    most = 4 * (os.cpu_count() or 1)
-    running: set[Future] = set()
-    waiting = iter(chunks)
-    while True:
-        for part in waiting:
-            running.add(pool.submit(_evaluate, scenario, part))
-            if len(running) >= most:
-                break
-        if not running:
-            return
-        finished, running = wait(running, return_when=FIRST_COMPLETED)
-        for future in finished:
-            yield future.result()
-
+    for part in computed(_evaluate, in_chunks(points, chunk), scenario, executor=executor):
+        done += len(part)
+        yield part
+        if progress is not None:
+            progress(done, len(points))
