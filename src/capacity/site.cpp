@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "meshwright/hardware/network.hpp"
 #include "meshwright/topology/analysis.hpp"
 
 namespace meshwright::capacity {
@@ -123,7 +124,7 @@ Site make_site(const hardware::Catalog& catalog, const Cluster& cluster, int acc
   site.node = cluster.node.name;
   site.tdp = cluster.accelerator.tdp;
   site.node_power = cluster.node.power;
-  site.host_link = topology::pcie_bandwidth(cluster.node.pcie, cluster.accelerator.pcie_lanes);
+  site.host_link = hardware::slot_bandwidth(cluster, cluster.accelerator.pcie_lanes);
   site.host_network = cluster.node.nic_bandwidth * cluster.node.nics;
   site.counts = unit_counts(cluster, fabric, accelerators);
   site.survives_leaf = fabric.clos.splits_ports && fabric.clos.fabrics > 1;

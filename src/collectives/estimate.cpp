@@ -80,8 +80,13 @@ class Choice {
 }
 
 double wire_of(const RowPrice& p, std::size_t level, double bytes) noexcept { return bytes * p.per_byte[level]; }
+/// Capped chunks pass three stages, into the buffers, through the switch, out of the buffers: two rounds more.
+double in_rounds(double wire, double ramp, double rounds) noexcept {
+  return (wire + ramp * rounds) * (1 + 2 / std::max(1.0, rounds));
+}
 double with_fill(const RowPrice& p, std::size_t level, double bytes) noexcept {
   const double wire = wire_of(p, level, bytes);
+  if (p.lanes[level] > 0) return in_rounds(wire, p.ramp[level], in_switch_rounds(bytes, p.lanes[level]));
   return wire + 2 * std::sqrt(p.ramp[level] * wire);
 }
 

@@ -7,8 +7,12 @@ namespace {
 
 /// What a medium reaches for one kind of traffic on a level.
 struct Pace {
-  double step = 0, per_byte = 0, ramp = 0;
+  double step = 0, per_byte = 0, ramp = 0, lanes = 0;
+  double per_flow = 0;  ///< seconds per byte of a port whose traffic crosses the level alone
 };
+
+/// Ranks whose slices a reducing switch serves at once (NCCL 2.30, MAX_NVLS_ARITY).
+constexpr int most_multicast_heads = 32;
 
 /// Devices that share a root complex slow each other down (PCIe).
 double crowd(const Rung& rung) { return 1 + rung.medium->crowding * std::max(0.0, std::log2(rung.level->ranks / 2.0)); }
@@ -52,6 +56,13 @@ std::optional<Pace> pace_of(const Rung& rung, Traffic traffic, Protocol protocol
   if (channels) efficiency *= q.options.channel_share;
   pace.step += rung.detour;
   pace.per_byte = 1 / (efficiency * rung.level->bandwidth.value());
+  pace.per_flow = pace.per_byte;
+  if (rung.level->flow.value() > 0) pace.per_flow = 1 / (efficiency * rung.level->flow.value());
+  if (traffic == Traffic::in_switch && rung.medium->in_switch_channels > 0) {
+    const int heads = std::min(rung.level->ranks, most_multicast_heads);
+    pace.lanes = 1.0 * rung.medium->in_switch_channels * heads;
+    pace.ramp *= heads;  // a round visits the slice of each
+  }
   return pace;
 }
 
@@ -75,13 +86,17 @@ class Sum {
     out_[at] += share * load.out * pace->per_byte;
     in_[at] += share * load.in * pace->per_byte;
     busiest_[at] += share * load.busiest() * pace->per_byte;
+    port_[at] += share * load.port * pace->per_flow;
     price_.ramp[at] = std::max(price_.ramp[at], pace->ramp);
+    price_.lanes[at] = std::max(price_.lanes[at], pace->lanes);
     return true;
   }
 
   RowPrice done() {
     for (std::size_t l = 0; l < price_.levels; ++l) {
       price_.per_byte[l] = streams_ ? std::max(out_[l], in_[l]) : busiest_[l];
+      // What few blocks send across a level meets their own ports at the rate of single flows.
+      if (question_.ladder.storage[l].network()) price_.per_byte[l] = std::max(price_.per_byte[l], port_[l]);
       price_.latency += hops_[l];
       if (hops_[l] <= price_.most_latency) continue;
       price_.most_latency = hops_[l];
@@ -95,7 +110,7 @@ class Sum {
   const Question& question_;
   bool streams_;
   RowPrice price_;
-  std::array<double, most_levels> hops_{}, out_{}, in_{}, busiest_{};
+  std::array<double, most_levels> hops_{}, out_{}, in_{}, busiest_{}, port_{};
 };
 
 /// A flat row on consecutive levels. A reducing switch stands at the first: what leaves it upwards is combined.

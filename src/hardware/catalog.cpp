@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <set>
 
@@ -186,7 +187,10 @@ const FabricKind* CatalogData::fabric_in(std::string_view text) const {
   const std::vector<std::string> words = words_of(text);
   for (const auto marks : {&FabricKind::words, &FabricKind::hints}) {
     for (const FabricKind& kind : fabrics) {
-      if (names_one(words, kind.*marks)) return &kind;
+      if (!names_one(words, kind.*marks)) continue;
+      // "100GbE RDMA": the same cables, past the kernel.
+      if (!kind.over_rdma.empty() && names_one(words, {"rdma"})) return find_named(fabrics, kind.over_rdma);
+      return &kind;
     }
   }
   return nullptr;
@@ -199,12 +203,22 @@ const Link& CatalogData::usual_link(std::string_view family, const std::string& 
 }
 
 Switch CatalogData::usual_switch(const FabricKind& fabric_kind, BytesPerSecond port_bandwidth) const {
-  const Switch* best = nullptr;
+  constexpr int most_ports_a_nic = 4;
+  const Switch *best = nullptr, *fastest = nullptr;
   for (const Switch& sw : switches) {
-    if (sw.fabric != fabric_kind.switches || sw.announced || sw.port_bandwidth < port_bandwidth * 0.999) continue;
+    if (sw.fabric != fabric_kind.switches || sw.announced) continue;
+    if (fastest == nullptr || sw.port_bandwidth > fastest->port_bandwidth) fastest = &sw;
+    if (sw.port_bandwidth < port_bandwidth * 0.999) continue;
     if (best == nullptr || sw.port_bandwidth < best->port_bandwidth) best = &sw;
   }
-  return best == nullptr ? Switch{} : split_to(*best, port_bandwidth);
+  if (best != nullptr) return split_to(*best, port_bandwidth);
+  if (fastest == nullptr) return {};
+  // A NIC that is faster than any port takes several of the fastest switch's.
+  const int ports = static_cast<int>(std::ceil(port_bandwidth / fastest->port_bandwidth - 1e-9));
+  if (ports > most_ports_a_nic || fastest->radix / ports < 2) return {};
+  Switch bundled = *fastest;
+  bundled.radix /= ports, bundled.split_radix = 0, bundled.port_bandwidth = bundled.port_bandwidth * ports;
+  return bundled;
 }
 
 Catalog::Catalog(CatalogData data) : Catalog(std::make_shared<const CatalogData>(std::move(data))) {}

@@ -47,6 +47,7 @@ Json network_json(const NetworkSpec& n) {
   put(object, "oversubscription", n.oversubscription);
   put(object, "reach", n.reach);
   put(object, "planes", n.planes);
+  put(object, "nodes", n.nodes);
   put(object, "switch", n.switch_name);
   put(object, "routing", n.routing);
   put(object, "efficiency", n.efficiency);
@@ -92,6 +93,8 @@ ClusterSpec narrowed(ClusterSpec spec, int nodes, int accelerators, const std::s
       throw Error(where, fmt::format("found {} {}, the cluster is described with {}", wanted, what, said));
     said = wanted;
   };
+  // The fabric stays as it was wired for all of them.
+  if (nodes > 0 && spec.nodes > nodes) spec.network.nodes = std::max(spec.network.nodes.value_or(0), spec.nodes);
   narrow(spec.nodes, nodes, "nodes");
   narrow(spec.accelerators, accelerators, "accelerators");
   return spec;

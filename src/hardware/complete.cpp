@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "hardware/entries.hpp"
+#include "meshwright/hardware/network.hpp"
 
 namespace meshwright::hardware {
 namespace {
@@ -198,9 +199,8 @@ class Completion {
   Network usual_network() const {
     Network network;
     network.topology = cluster_.fabric.topology, network.routing = cluster_.fabric.routing;
-    const ScaleUpKind kind = cluster_.node.scale_up;
-    if (cluster_.node.nics == 0 && (kind == ScaleUpKind::torus_2d || kind == ScaleUpKind::torus_3d)) {
-      network.topology = kind == ScaleUpKind::torus_2d ? "torus-2d" : "torus-3d";
+    if (is_torus_network(cluster_)) {
+      network.topology = torus_of(cluster_.node.scale_up);
       network.routing = "static";
     }
     return network;
@@ -221,7 +221,9 @@ class Completion {
     Cluster& c = cluster_;
     c.network = base.network ? *base.network : usual_network();
     apply(spec_.network, c.network);
+    c.network.nodes = std::max({c.network.nodes, spec_.nodes, base.nodes});
     if (!base.network) assume_network();
+    check_network(c, spec_.network.where.empty() ? "network" : spec_.network.where);
     if (c.network.dcn_bandwidth == 0) c.network.dcn_bandwidth = c.node.dcn_bandwidth.value();
     const bool named = !c.network.switch_name.empty();
     if (named) {
@@ -231,9 +233,10 @@ class Completion {
     if (c.nodes > 1 && c.node.nics == 0 && c.fabric.switched && c.node.scale_up_domain < c.accelerators())
       assume("no NICs: nodes talk over 100 Gb/s of host Ethernet (state 'nics' to change it)");
     if (c.node.nics == 0) return;  // a torus: optical switches keep their ports as they are
-    const int ports = c.network.topology == "dual-plane" ? std::max(1, c.network.planes) : 1;
-    const BytesPerSecond port = c.node.nic_bandwidth / ports;
-    c.fabric_switch = named ? split_to(c.fabric_switch, port) : data_.usual_switch(c.fabric, port);
+    c.fabric_switch = network_switch(c, data_);
+    if (const Limited nic = nic_rate(c); !nic.limit.empty() && c.nodes > 1)
+      assume(fmt::format("NICs of {} carry {}: {} is the limit", format(c.node.nic_bandwidth), format(nic.rate),
+                         nic.limit));
   }
 
   ClusterSpec spec_;

@@ -33,6 +33,7 @@ void link_fabric(const CatalogData& catalog, const FabricKind& fabric, const std
     if (find_medium(catalog, m.medium) == nullptr)
       throw UnknownName(where + "/media", fmt::format("unknown medium '{}'", m.medium));
   }
+  if (!fabric.over_rdma.empty()) catalog.fabric(fabric.over_rdma, where + "/over_rdma");  // refuses
 }
 
 }  // namespace

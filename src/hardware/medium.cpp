@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "meshwright/core/reader.hpp"
@@ -49,7 +50,8 @@ void read_exchange(const Reader& r, Exchange& e) {
 
 void read_medium(const Reader& r, Medium& m) {
   r.allow_only({"name", "base", "ll", "ll128", "simple", "tree_efficiency", "in_switch", "in_switch_least_ranks",
-                "local_copy", "crowding", "all_to_all", "point_to_point", "in_step", "evidence", "source"});
+                "in_switch_channels", "local_copy", "crowding", "all_to_all", "point_to_point", "in_step", "evidence",
+                "source"});
   m.name = r.at("name").string();
   m.base = r.quantity_or("base", m.base);
   read_rate(r, "ll", m.ring[0]);
@@ -58,6 +60,7 @@ void read_medium(const Reader& r, Medium& m) {
   m.tree_efficiency = fraction(r, "tree_efficiency", m.tree_efficiency, 4);
   read_rate(r, "in_switch", m.in_switch);
   m.in_switch_least_ranks = r.integer_or("in_switch_least_ranks", m.in_switch_least_ranks, 2, 1024);
+  m.in_switch_channels = r.integer_or("in_switch_channels", m.in_switch_channels, 0, 128);
   m.local_copy = r.quantity_or("local_copy", m.local_copy);
   m.crowding = fraction(r, "crowding", m.crowding, 10);
   if (const auto exchange = r.find("all_to_all")) read_exchange(*exchange, m.all_to_all);
@@ -96,6 +99,7 @@ Json medium_json(const Medium& m) {
   if (m.in_switch.efficiency > 0) {
     item["in_switch"] = rate_json(m.in_switch);
     item["in_switch_least_ranks"] = m.in_switch_least_ranks;
+    if (m.in_switch_channels > 0) item["in_switch_channels"] = m.in_switch_channels;
   }
   if (m.local_copy.value() > 0) item["local_copy"] = fmt::format("{:.4g} GB/s", m.local_copy.value() * 1e-9);
   if (m.crowding > 0) item["crowding"] = rounded(m.crowding);
@@ -108,6 +112,17 @@ Json medium_json(const Medium& m) {
 }
 
 }  // namespace
+
+double in_switch_rounds(double bytes, double lanes) noexcept {
+  struct Chunk {
+    double bytes, fewest_rounds;
+  };
+  constexpr double half_way = 1.41421356;
+  constexpr Chunk chunks[] = {{16384, 0}, {32768, 2 * half_way}, {65536, 8 * half_way}, {131072, 64 * half_way}};
+  double rounds = INFINITY;
+  for (const Chunk& c : chunks) rounds = std::min(rounds, std::max(bytes / (lanes * c.bytes), c.fewest_rounds));
+  return rounds;
+}
 
 std::vector<Medium> read_media(const Reader& document, const std::vector<Medium>& base) {
   document.allow_only({"description", "sources", "media", "devices", "frameworks", "fit"});

@@ -27,6 +27,10 @@ const Medium* medium_of(const CatalogData& catalog, const Link& link) {
   return kin;
 }
 
+/// What devices reach that stage through the host's memory, relative to half of their slot: a property of hosts,
+/// whatever the generation of PCIe.
+constexpr std::string_view staged_medium = "host-staged";
+
 /// Figures of `found` for `name`, which has none.
 Medium standing_in(const Medium& found, std::string_view name) {
   Medium m = found;
@@ -73,7 +77,8 @@ Platform platform_for(const CatalogData& catalog, const Cluster& cluster, const 
   const ScaleUpKind kind = cluster.node.scale_up;
   const bool linked = kind != ScaleUpKind::pcie && kind != ScaleUpKind::none && !cluster.scale_up_link.name.empty();
   Platform p;
-  p.host = link_medium(catalog, cluster.pcie_link, where);
+  const Medium* staged = cluster.accelerator.peer_to_peer ? nullptr : find_medium(catalog, staged_medium);
+  p.host = staged != nullptr ? *staged : link_medium(catalog, cluster.pcie_link, where);
   p.scale_up = linked ? link_medium(catalog, cluster.scale_up_link, where) : p.host;
   p.scale_out = fabric_medium(catalog, cluster, where);
   p.library = cluster.accelerator.compute_capability > 0 ? Library::nccl : Library::rccl;

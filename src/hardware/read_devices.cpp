@@ -1,4 +1,6 @@
 // Accelerators, links, NICs and switches.
+#include <charconv>
+
 #include "hardware/entries.hpp"
 #include "hardware/fields.hpp"
 
@@ -12,6 +14,34 @@ void take_peaks(const Reader& r, Accelerator& a) {
     const DType t = parse_dtype(key, peaks->where());
     a.peak_dense[static_cast<std::size_t>(t)] = peaks->at(key).quantity<FlopsPerSecond::dimension>();
   }
+}
+
+/// "128/130": bytes of data among bytes signalled.
+double read_coding(const Reader& r) {
+  const std::string text = r.string();
+  const std::size_t slash = text.find('/');
+  const auto whole = [&](std::string_view part) {
+    int value = 0;
+    const auto read = std::from_chars(part.data(), part.data() + part.size(), value);
+    if (read.ec != std::errc() || read.ptr != part.data() + part.size() || value < 1)
+      r.fail("expected data over what is signalled, \"128/130\", found " + r.dump());
+    return value;
+  };
+  if (slash == std::string::npos) r.fail("expected data over what is signalled, \"128/130\", found " + r.dump());
+  return static_cast<double>(whole(std::string_view(text).substr(0, slash))) /
+         whole(std::string_view(text).substr(slash + 1));
+}
+
+/// PCIe is described by its lane's rate and coding; both bandwidths follow.
+void take_pcie_rate(const Reader& r, Link& l) {
+  const bool stated = r.has("giga_transfers") || r.has("coding");
+  l.giga_transfers = r.number_or("giga_transfers", l.giga_transfers);
+  if (const auto coding = r.find("coding")) l.coding = read_coding(*coding);
+  if (!stated) return;
+  if (!(l.giga_transfers > 0 && l.giga_transfers <= 1000))
+    r.at("giga_transfers").fail("expected more than 0, at most 1000");
+  l.lane_bandwidth = BytesPerSecond::base(l.giga_transfers * 1e9 / 8 * l.coding);
+  l.bandwidth = l.lane_bandwidth * l.lanes;
 }
 
 }  // namespace
@@ -41,6 +71,7 @@ Accelerator read_entry(const Reader& r, Accelerator a) {
                 "sources",
                 "scale_up_bandwidth",
                 "rank_device",
+                "peer_to_peer",
                 "pci_ids"});
   need(r, "name", a.name);
   take_texts(r, "aliases", a.aliases);
@@ -66,6 +97,7 @@ Accelerator read_entry(const Reader& r, Accelerator a) {
   if (!a.scale_up_link.empty() && a.scale_up_bandwidth.value() <= 0) r.at("scale_up_bandwidth");
   take(r, "pcie", a.pcie);
   take(r, "pcie_lanes", a.pcie_lanes, 1, 32);
+  take(r, "peer_to_peer", a.peer_to_peer);
   take_texts(r, "pci_ids", a.pci_ids);
   take(r, "notes", a.notes);
   take_prices(r, a.prices);
@@ -75,13 +107,14 @@ Accelerator read_entry(const Reader& r, Accelerator a) {
 
 Link read_entry(const Reader& r, Link l) {
   r.allow_only({"name", "aliases", "family", "announced", "lane_bandwidth", "lanes", "bandwidth", "data_bandwidth",
-                "achieved", "latency", "medium", "usual", "notes", "sources"});
+                "giga_transfers", "coding", "achieved", "latency", "medium", "usual", "notes", "sources"});
   need(r, "name", l.name);
   take_texts(r, "aliases", l.aliases);
   need(r, "family", l.family);
   take(r, "announced", l.announced);
-  need(r, "lane_bandwidth", l.lane_bandwidth);
   take(r, "lanes", l.lanes, 1, 1000);
+  take_pcie_rate(r, l);
+  need(r, "lane_bandwidth", l.lane_bandwidth);
   need(r, "bandwidth", l.bandwidth);
   take(r, "data_bandwidth", l.data_bandwidth);
   take(r, "achieved", l.achieved);
@@ -115,7 +148,7 @@ Nic read_entry(const Reader& r, Nic n) {
 
 Switch read_entry(const Reader& r, Switch s) {
   r.allow_only({"name", "aliases", "fabric", "announced", "radix", "port_bandwidth", "split_radix", "hop_latency",
-                "reduction", "power", "notes", "prices", "sources"});
+                "reduction", "planes", "co_packaged", "power", "notes", "prices", "sources"});
   need(r, "name", s.name);
   take_texts(r, "aliases", s.aliases);
   need(r, "fabric", s.fabric);
@@ -126,6 +159,8 @@ Switch read_entry(const Reader& r, Switch s) {
   take(r, "hop_latency", s.hop_latency);
   take(r, "reduction", s.reduction);
   s.reduces = !s.reduction.empty();
+  take(r, "planes", s.planes, 1, 64);
+  take(r, "co_packaged", s.co_packaged);
   take(r, "power", s.power);
   take(r, "notes", s.notes);
   take_prices(r, s.prices);

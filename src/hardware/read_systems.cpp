@@ -1,8 +1,10 @@
 // Nodes, networks and reference clusters.
 #include <array>
+#include <charconv>
 
 #include "hardware/entries.hpp"
 #include "hardware/fields.hpp"
+#include "meshwright/hardware/network.hpp"
 
 namespace meshwright::hardware {
 namespace {
@@ -14,13 +16,6 @@ const std::vector<std::string>& scale_up_names() {
 }
 
 constexpr std::array<std::string_view, 4> evidence_names = {"measured", "calibrated", "extrapolated", "data sheet"};
-
-const std::vector<std::string>& topologies() {
-  static const std::vector<std::string> names = {"fat-tree",    "rail-optimised", "rail-only",  "dual-plane",
-                                                 "multi-plane", "dragonfly",      "dragonfly+", "torus-2d",
-                                                 "torus-3d",    "single-switch"};
-  return names;
-}
 
 const std::vector<std::string>& routings() {
   static const std::vector<std::string> names = {"adaptive", "ecmp", "static", "spray"};
@@ -63,14 +58,28 @@ void put(const std::optional<T>& said, T& field) {
   if (said) field = *said;
 }
 
-std::vector<double> read_ratios(const Reader& list) {
-  std::vector<double> ratios;
-  for (const Reader& item : list.items()) {
-    const double ratio = item.number();
-    if (!(ratio >= 1 && ratio <= 1e6))
-      item.fail("expected downlink:uplink of at least 1, at most 1000000, found " + item.dump());
-    ratios.push_back(ratio);
+/// 4, "4:1" or "4".
+double read_ratio(const Reader& item) {
+  double ratio = 0;
+  if (item.is_string()) {
+    const std::string text = item.string();
+    const char* end = text.data() + text.size();
+    const auto read = std::from_chars(text.data(), end, ratio);
+    if (read.ec != std::errc() || (read.ptr != end && std::string_view(read.ptr, end) != ":1"))
+      item.fail("expected downlink:uplink as 4 or \"4:1\", found " + item.dump());
+  } else {
+    ratio = item.number();
   }
+  if (!(ratio >= 1 && ratio <= 1000))
+    item.fail("expected downlink:uplink of at least 1 and at most 1000, found " + item.dump());
+  return ratio;
+}
+
+/// By tier, leaf first; one alone is the leaf's.
+std::vector<double> read_ratios(const Reader& said) {
+  if (!said.is_array()) return {read_ratio(said)};
+  std::vector<double> ratios;
+  for (const Reader& item : said.items()) ratios.push_back(read_ratio(item));
   return ratios;
 }
 
@@ -177,8 +186,8 @@ Node read_entry(const Reader& r, Node n) {
 }
 
 NetworkSpec read_network_spec(const Reader& r) {
-  r.allow_only(
-      {"topology", "tiers", "oversubscription", "reach", "planes", "switch", "routing", "efficiency", "dcn_bandwidth"});
+  r.allow_only({"topology", "tiers", "oversubscription", "reach", "planes", "nodes", "switch", "routing", "efficiency",
+                "dcn_bandwidth"});
   NetworkSpec n;
   n.where = r.where();
   n.topology = one_of(r, "topology", topologies());
@@ -186,6 +195,7 @@ NetworkSpec read_network_spec(const Reader& r) {
   n.switch_name = text(r, "switch");
   n.tiers = whole(r, "tiers", 0, 4);
   n.planes = whole(r, "planes", 1, 64);
+  n.nodes = whole(r, "nodes", 1, 1 << 24);
   if (const auto list = r.find("oversubscription")) n.oversubscription = read_ratios(*list);
   if (const auto list = r.find("reach")) {
     n.reach.emplace();
@@ -202,6 +212,7 @@ void apply(const NetworkSpec& spec, Network& n) {
   put(spec.switch_name, n.switch_name);
   put(spec.tiers, n.tiers);
   put(spec.planes, n.planes);
+  put(spec.nodes, n.nodes);
   put(spec.oversubscription, n.oversubscription);
   put(spec.reach, n.reach);
   put(spec.efficiency, n.efficiency);
@@ -213,6 +224,7 @@ void merge(const NetworkSpec& said, NetworkSpec& n) {
     over(said.*field, n.*field);
   over(said.tiers, n.tiers);
   over(said.planes, n.planes);
+  over(said.nodes, n.nodes);
   over(said.oversubscription, n.oversubscription);
   over(said.reach, n.reach);
   over(said.efficiency, n.efficiency);
@@ -221,7 +233,8 @@ void merge(const NetworkSpec& said, NetworkSpec& n) {
 
 FabricKind read_entry(const Reader& r, FabricKind f) {
   r.allow_only({"name", "aliases", "words", "hints", "topology", "routing", "hop", "tier_efficiency", "lossless",
-                "by_plugin", "switched", "switches", "reduces_from", "media", "notes", "sources"});
+                "by_plugin", "switched", "switches", "reduces_from", "media", "hashed_flows", "over_rdma", "per_rank",
+                "notes", "sources"});
   need(r, "name", f.name);
   take_texts(r, "aliases", f.aliases);
   take_texts(r, "words", f.words);
@@ -235,6 +248,9 @@ FabricKind read_entry(const Reader& r, FabricKind f) {
   take(r, "by_plugin", f.by_plugin);
   take(r, "switched", f.switched);
   take(r, "switches", f.switches);
+  take(r, "hashed_flows", f.hashed_flows, 1, 4096);
+  take(r, "over_rdma", f.over_rdma);
+  take_bandwidth(r, "per_rank", f.per_rank);
   take_bandwidth(r, "reduces_from", f.reduces_from);
   if (const auto rows = r.find("media")) {
     f.media.clear();

@@ -74,6 +74,7 @@ void add_cables(Bill& bill, const Fabric& f, const Cluster& cluster) {
   const double gigabits = cluster.node.nic_bandwidth.value() * 8e-9 / ports(c);
   const Part& part = part_of(gigabits);
   const bool copper = !c.rails && c.leaves > 1;
+  const bool plugs = !cluster.fabric_switch.co_packaged;  // else the fibres end in the switch
   const auto add = [&](std::string what, long long count, double price, double watts, const char* note) {
     if (count > 0)
       bill.items.push_back(
@@ -82,7 +83,7 @@ void add_cables(Bill& bill, const Fabric& f, const Cluster& cluster) {
   if (copper) add("copper cables, host to leaf", nic_cables, part.copper, 0.1, part_note);
   const long long optical = leaf_cables + spine_cables + (copper ? 0 : nic_cables);
   if (!copper) add("transceivers, NIC side", nic_cables, part.nic_side, part.nic_watts, part_note);
-  add("transceiver ports, switch side", 2 * (leaf_cables + spine_cables) + (copper ? 0 : nic_cables),
+  add("transceiver ports, switch side", plugs ? 2 * (leaf_cables + spine_cables) + (copper ? 0 : nic_cables) : 0,
       part.switch_side_a_port, part.switch_watts_a_port, part_note);
   add("fibre cables", optical, 40, 0, part_note);
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "meshwright/hardware/network.hpp"
 #include "topology/switches.hpp"
 
 namespace meshwright::topology {
@@ -164,10 +165,10 @@ Clos clos_shape(const Cluster& cluster, const TierPlan& plan) {
   const Node& node = cluster.node;
   if (plan.tiers.empty() || node.nics <= 0) return c;
   const std::string& topology = cluster.network.topology;
-  c.splits_ports = topology == "dual-plane";
+  c.splits_ports = ports_a_nic(cluster) > 1;
   c.joins_rails = plan.joins_rails;
   c.direct_groups = topology.starts_with("dragonfly");
-  c.fabrics = topology == "rail-only" ? node.nics : std::max(1, plan.planes);
+  c.fabrics = std::max(1, plan.planes);
   c.nics_per_host = c.splits_ports ? node.nics : divide_up(node.nics, c.fabrics);
   c.rails = plan.rails > 1;
   const int endpoints = cluster.nodes * c.nics_per_host;

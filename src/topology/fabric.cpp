@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "meshwright/core/error.hpp"
+#include "meshwright/hardware/network.hpp"
 #include "meshwright/topology/place.hpp"
 #include "topology/clos.hpp"
 #include "topology/unit.hpp"
@@ -13,10 +13,6 @@ namespace {
 
 /// Large fabrics fold an NVLink domain's planes into one switch: traffic is spread over them evenly anyway.
 constexpr int keep_planes_up_to_hosts = 16;
-
-bool is_torus(const Node& node) {
-  return node.scale_up == ScaleUpKind::torus_2d || node.scale_up == ScaleUpKind::torus_3d;
-}
 
 Fabric torus_fabric(const Cluster& cluster) {
   const int dimensions = cluster.node.scale_up == ScaleUpKind::torus_3d ? 3 : 2;
@@ -79,19 +75,13 @@ std::uint32_t Fabric::nic_node(int host, int nic) const {
 
 int Fabric::host_of(int rank) const { return rank / std::max(1, unit.accelerators / std::max(1, unit.hosts)); }
 
-std::vector<std::string> topology_names() {
-  return {"single-switch", "fat-tree",   "rail-optimised", "rail-only", "dual-plane",
-          "multi-plane",   "dragonfly+", "dragonfly",      "torus-2d",  "torus-3d"};
-}
+std::vector<std::string> topology_names() { return topologies(); }
 
 Fabric build_fabric(const Cluster& cluster) {
-  const std::vector<std::string> known = topology_names();
-  if (std::find(known.begin(), known.end(), cluster.network.topology) == known.end())
-    throw Error("network.topology",
-                "unknown topology '" + cluster.network.topology + "'" + suggestion(cluster.network.topology, known));
+  check_network(cluster, "network");
   refuse_too_large(cluster);
   Fabric f;
-  if (is_torus(cluster.node)) {
+  if (is_torus(cluster.node.scale_up)) {
     f = torus_fabric(cluster);
   } else {
     f.unit = build_unit(cluster, cluster.nodes > keep_planes_up_to_hosts);

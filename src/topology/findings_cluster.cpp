@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "meshwright/core/units.hpp"
+#include "meshwright/hardware/network.hpp"
 #include "meshwright/topology/import.hpp"
 #include "meshwright/topology/tiers.hpp"
 
@@ -13,15 +14,15 @@ std::vector<Finding> check_cluster(const Cluster& cluster) {
   const auto add = [&](std::string kind, Severity severity, std::string text) {
     out.push_back({std::move(kind), severity, std::move(text), {}});
   };
-  const BytesPerSecond slot = pcie_bandwidth(node.pcie);
+  const Limited nic = nic_rate(cluster);
   if (cluster.nodes > 1 && node.nics > 0 && node.nics < node.accelerators)
     add("shared-nic", Severity::warning,
         fmt::format("{} NICs for {} accelerators: each gets {}", node.nics, node.accelerators,
                     format(nic_bandwidth_per_rank(cluster))));
-  if (node.nics > 0 && slot.value() > 0 && node.nic_bandwidth > slot * 1.01)
+  if (node.nics > 0 && !nic.limit.empty())
     add("wrong-speed", Severity::warning,
-        fmt::format("NICs of {} on {} slots of {}: the slot is the limit", format(node.nic_bandwidth), node.pcie,
-                    format(slot)));
+        fmt::format("NICs of {} behind {}, which carries {}: the slot is the limit", format(node.nic_bandwidth),
+                    nic.limit, format(nic.rate)));
   if (cluster.nodes > 1 && node.nics == 0 && cluster.fabric.switched)
     add("no-nic", Severity::warning, "no NICs for training: scale-out is taken as 100 Gb/s of host Ethernet");
   if (node.scale_up == ScaleUpKind::none || node.scale_up == ScaleUpKind::pcie)
@@ -35,7 +36,7 @@ std::vector<Finding> check_cluster(const Cluster& cluster) {
   if (cluster.nodes > 1 && cluster.network.routing == "ecmp" && plan.tiers.size() > 1)
     add("ecmp", Severity::warning,
         fmt::format("plain ECMP hashing: collisions leave about {:.0f} % of line rate above the leaf",
-                    100 * routing_efficiency(cluster.fabric, "ecmp")));
+                    100 * (plan.tiers[1].flow / plan.tiers[0].flow)));
   if (!plan.joins_rails && node.scale_up_domain <= 1)
     add("rail-relay", Severity::error,
         "rails are not joined and accelerators cannot relay over NVLink: ranks on different rails cannot talk");

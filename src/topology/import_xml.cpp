@@ -11,6 +11,7 @@
 
 #include "meshwright/core/error.hpp"
 #include "meshwright/core/text.hpp"
+#include "meshwright/hardware/network.hpp"
 #include "meshwright/topology/tiers.hpp"
 #include "topology/import.hpp"
 
@@ -34,8 +35,8 @@ int whole(const pugi::xml_node& node, const char* name, int fallback, int most) 
 /// "16.0 GT/s PCIe" -> 16; zero for "", "Unknown".
 double giga_transfers(const pugi::xml_node& pci) { return number(pci, "link_speed", 0, 0, 1000); }
 /// Of the slot, in one direction.
-double gigabytes(const pugi::xml_node& pci, double giga_transfers) {
-  return pcie_bandwidth(giga_transfers, whole(pci, "link_width", 16, 32)).value() * 1e-9;
+double gigabytes(const Catalog& catalog, const pugi::xml_node& pci, double giga_transfers) {
+  return pcie_bandwidth(*catalog.data(), giga_transfers, whole(pci, "link_width", 16, 32)).value() * 1e-9;
 }
 
 struct Found {
@@ -45,6 +46,7 @@ struct Found {
 };
 
 struct Walk {
+  const Catalog* catalog = nullptr;
   std::string name;  ///< of the file
   std::vector<Found> gpus, nics;
   std::set<std::string> speeds, net_speeds;
@@ -71,7 +73,7 @@ void check_bridge(Walk& w, const pugi::xml_node& pci, double speed) {
          Severity::warning,
          fmt::format("bridge @ says {:g} GT/s above devices of {:g} GT/s: a virtual port's figure, or traffic "
                      "of all below is held to {:g} GB/s",
-                     speed, below, gigabytes(pci, speed)),
+                     speed, below, gigabytes(*w.catalog, pci, speed)),
          {pci.attribute("busid").as_string()}});
 }
 
@@ -116,13 +118,10 @@ const Accelerator* accelerator_of(const Found& gpu, const Catalog& catalog) {
   return nullptr;
 }
 
-/// Highest rate of a GPU's PCIe link: the one whose lane carries what the catalogue says; 0 = not known.
+/// Highest rate of a GPU's PCIe link; 0 = not known.
 double gpu_limit(const Accelerator* accelerator, const Catalog& catalog) {
   if (accelerator == nullptr || accelerator->pcie.empty()) return 0;
-  const BytesPerSecond lane = catalog.link(accelerator->pcie).lane_bandwidth;
-  for (const double rate : pcie_rates)
-    if (std::abs(pcie_bandwidth(rate, 1) / lane - 1) < 0.02) return rate;
-  return 0;
+  return catalog.link(accelerator->pcie).giga_transfers;
 }
 
 void check_gpu_speed(Walk& w, const Found& gpu, const pugi::xml_node& cpu, const Catalog& catalog) {
@@ -233,7 +232,7 @@ void add_nics(Reading& r) {
                                  Severity::warning,
                                  fmt::format("{} has gdr=0: traffic is staged through host memory", printable(d.label)),
                                  {d.name}});
-    const double slot = 8 * gigabytes(nic.pci, d.pcie_gt);
+    const double slot = 8 * gigabytes(*r.walk.catalog, nic.pci, d.pcie_gt);
     if (d.gigabits > slot * 1.02 && slot > 0)
       r.walk.findings.push_back(
           {"wrong-speed",
@@ -362,7 +361,7 @@ NodeTopology import_xml(std::string_view text, const std::string& name, const Ca
                                       ? " (this is a NCCL graph dump, NCCL_GRAPH_DUMP_FILE; give NCCL_TOPO_DUMP_FILE)"
                                       : ""));
   Reading r;
-  r.walk.name = name;
+  r.walk.catalog = &catalog, r.walk.name = name;
   r.node.format = "NCCL topology XML";
   if (!parsed)
     r.walk.findings.push_back({"truncated",

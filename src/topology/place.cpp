@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "meshwright/hardware/network.hpp"
 #include "meshwright/topology/tiers.hpp"
 #include "topology/unit.hpp"
 
@@ -24,8 +25,6 @@ struct Enclosure {
   int edge = 1;  // torus: length of this dimension
   bool wraps = false;
 };
-
-bool is_torus(ScaleUpKind kind) { return kind == ScaleUpKind::torus_2d || kind == ScaleUpKind::torus_3d; }
 
 /// Share of an accelerator's scale-up links that a group of `members`, `step` apart, can use.
 double usable_links(const Node& node, int members, long long step) {
@@ -72,19 +71,26 @@ void add_torus(const Cluster& cluster, std::vector<Enclosure>& units) {
 void add_pcie(const Cluster& cluster, std::vector<Enclosure>& units) {
   const Node& node = cluster.node;
   BytesPerSecond slot = node.scale_up == ScaleUpKind::pcie ? node.scale_up_bandwidth : BytesPerSecond{};
-  if (slot.value() <= 0) slot = pcie_bandwidth(node.pcie);
-  if (slot.value() <= 0) slot = pcie_bandwidth("pcie-gen4");
+  if (slot.value() <= 0) slot = slot_bandwidth(cluster);
+  const std::string name = node.pcie.empty() ? "pcie" : node.pcie;
+  const bool staged = !cluster.accelerator.peer_to_peer;  // into the host's memory and out again: half of the slot
   const int sockets = node.sockets > 1 && node.accelerators % node.sockets == 0 ? node.sockets : 1;
+  if (staged) {  // all devices of a host share its memory, whatever their socket
+    units.push_back({.reach = node.accelerators,
+                     .count = cluster.nodes,
+                     .level = {.latency = 1_us, .bandwidth = slot / 2, .link = name + " through the host"}});
+    return;
+  }
   const int a_socket = node.accelerators / sockets;
   units.push_back({.reach = a_socket,
                    .count = static_cast<long long>(cluster.nodes) * sockets,
-                   .level = {.latency = 1_us, .bandwidth = slot, .link = node.pcie.empty() ? "pcie" : node.pcie}});
+                   .level = {.latency = 1_us, .bandwidth = slot, .link = name}});
   if (sockets > 1)
     units.push_back(
         {.reach = node.accelerators,
          .count = cluster.nodes,
          .level = {
-             .latency = 1.5_us, .bandwidth = std::min(slot, socket_link(node) / a_socket), .link = "socket link"}});
+             .latency = 1.5_us, .bandwidth = std::min(slot, socket_link(cluster) / a_socket), .link = "socket link"}});
 }
 
 /// Scale-up domains that a job may take: those of its nodes, or of the racks that its nodes may be spread over.
@@ -117,15 +123,17 @@ void add_scale_out(const Cluster& cluster, std::vector<Enclosure>& units) {
   for (const Tier& tier : plan.tiers) {
     const std::string ratio =
         tier.oversubscription > 1.001 ? fmt::format(" ({:.3g}:1)", tier.oversubscription) : std::string();
+    const std::string slot = tier.limit.empty() ? std::string() : fmt::format(", limited by {}", tier.limit);
     units.push_back({.kind = LevelKind::scale_out,
                      .reach = tier.reach,
                      .strict = false,
                      .level = {.kind = LevelKind::scale_out,
                                .latency = cluster.fabric.hop * tier.hops,
                                .bandwidth = tier.per_rank,
+                               .flow = tier.flow,
                                .reduces = sharp,
                                .rings = std::max(1, cluster.node.nics / std::max(1, cluster.node.accelerators)),
-                               .link = fmt::format("{} {}{}", fabric, tier.name, ratio)}});
+                               .link = fmt::format("{} {}{}{}", fabric, tier.name, ratio, slot)}});
   }
 }
 

@@ -4,30 +4,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cmath>
 
+#include "meshwright/hardware/network.hpp"
 #include "topology/switches.hpp"
 
 namespace meshwright::topology {
 namespace {
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return out;
-}
-
-/// Ports down and up of a switch of radix k with downlink:uplink o.
-struct Split {
-  long long down, up;
-};
-Split split(int radix, double oversubscription) {
-  const long long down = std::clamp<long long>(
-      static_cast<long long>(std::floor(radix * oversubscription / (1 + oversubscription) + 1e-9)), 1, radix - 1);
-  return {down, radix - down};
-}
 
 double oversubscription_at(const Network& network, std::size_t tier) {
   return tier < network.oversubscription.size() ? network.oversubscription[tier] : 1.0;
@@ -38,10 +21,11 @@ struct Reach {
   long long leaf, pod;            // below one leaf, below one second-tier unit
   std::array<long long, 3> most;  // all endpoints of a fabric 1, 2, 3 tiers deep
 };
-Reach reach_of(int radix, const Network& network) {
-  const Split leaf = split(radix, oversubscription_at(network, 0));
-  const Split spine = split(radix, oversubscription_at(network, 1));
-  return {leaf.down, leaf.down * spine.down, {radix, leaf.down * radix, leaf.down * spine.down * radix}};
+/// Half of a switch's ports go down, whatever the oversubscription: it takes uplinks away and moves no node to another
+/// leaf, so that more of them are never worse. Fabrics that fill the ports with nodes instead state their `reach`.
+Reach reach_of(int radix) {
+  const long long down = std::max(1, radix / 2);
+  return {down, down * down, {radix, down * radix, down * down * radix}};
 }
 
 bool starts_with(std::string_view text, std::string_view head) { return text.substr(0, head.size()) == head; }
@@ -62,10 +46,9 @@ Spread spread_of(const Cluster& cluster) {
   const bool rails = starts_with(topology, "rail") || topology == "dual-plane" || topology == "multi-plane";
   const bool joined = topology != "rail-only" && topology != "multi-plane";
   const double a = node.accelerators;
-  const int planes = topology == "multi-plane" ? std::max(1, std::min(cluster.network.planes, nics))
-                                               : std::max(1, cluster.network.planes);
+  const int planes = planes_of(cluster);
   // A rail leaf takes one NIC of each node; other leaves take whole nodes.
-  const int nics_a_fabric = joined ? nics : std::max(1, nics / (topology == "rail-only" ? nics : planes));
+  const int nics_a_fabric = joined ? nics : std::max(1, nics / planes);
   return {rails ? nics : 1,
           planes,
           joined,
@@ -79,9 +62,20 @@ long long as_accelerators(long long endpoints, double each, const Node& node) {
   return std::max<long long>(1, whole) * node.accelerators;
 }
 
-std::string fewest_reason(const Spread& spread, int tiers, const Reach& reach, int radix, bool forced) {
+/// Of its NICs, before slots and transports: what the tiers' cables carry.
+BytesPerSecond line_rate_per_rank(const Cluster& cluster, const Limited& rank) {
+  const Node& node = cluster.node;
+  if (node.nics <= 0) return rank.rate;
+  return node.nic_bandwidth * (static_cast<double>(node.nics) / std::max(1, node.accelerators));
+}
+
+std::string fewest_reason(const Spread& spread, int tiers, const Reach& reach, int radix, const Network& network) {
   const std::string each = spread.joins_rails ? "" : " of one plane";
-  if (forced)
+  const auto most = static_cast<std::size_t>(std::max(0, tiers - 2));
+  if (network.tiers == 0 && tiers > 1 && spread.endpoints <= reach.most[most])
+    return fmt::format("{} tiers, because oversubscribed uplinks are stated; {} endpoints{}, {}-port switches", tiers,
+                       spread.endpoints, each, radix);
+  if (network.tiers > 0)
     return fmt::format("{} tiers as given; {} endpoints{}, {}-port switches", tiers, spread.endpoints, each, radix);
   if (tiers == 1) return fmt::format("1 tier: {} endpoints{} fit one {}-port switch", spread.endpoints, each, radix);
   const auto t = static_cast<std::size_t>(tiers);
@@ -92,40 +86,75 @@ std::string fewest_reason(const Spread& spread, int tiers, const Reach& reach, i
 
 }  // namespace
 
-double routing_efficiency(const FabricKind& fabric, std::string_view routing) {
-  // Sixteen flows a pair on 64 uplinks, hashed: the fullest uplink leaves 0.62 (expected_ecmp_efficiency). Between what
-  // was measured with 1 and 32 queue pairs in the worst case, 0.2 and 0.52 of roofline (Meta, SIGCOMM 2024,
-  // 10.1145/3651890.3672233), and 0.5 to 0.8 of adaptive routing (DeepSeek-V3, ISCA 2025, figure 8).
-  if (routing == "ecmp") return 0.62;
-  // Routes fixed by destination: conflict-free for the patterns of training on a tree (D-mod-k), one part in ten lost.
-  if (routing == "static") return 0.9;
-  return fabric.tier_efficiency;
-}
-
-BytesPerSecond pcie_bandwidth(std::string_view pcie, int lanes) {
-  const auto digit = std::find_if(pcie.begin(), pcie.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
-  if (digit == pcie.end() || *digit < '1' || *digit > '7') return {};
-  return pcie_bandwidth(pcie_rates[static_cast<std::size_t>(*digit - '1')], lanes);
-}
-
-BytesPerSecond pcie_bandwidth(double giga_transfers, int lanes) {
-  const double coding = giga_transfers <= 5 ? 0.8 : giga_transfers <= 32 ? 128.0 / 130 : 236.0 / 256;
-  return BytesPerSecond::base(giga_transfers * 1e9 / 8 * coding * lanes);
-}
-
-BytesPerSecond nic_bandwidth_per_rank(const Cluster& cluster) {
-  const Node& node = cluster.node;
-  if (node.nics <= 0 || node.nic_bandwidth.value() <= 0) {
-    // No training NICs: what is left is the data-centre network, or the host's Ethernet, taken as 100 Gb/s.
-    const double host = node.dcn_bandwidth.value() > 0 ? node.dcn_bandwidth.value() : 12.5e9;
-    return BytesPerSecond::base(host / std::max(1, node.accelerators));
+double fullest_uplink(double flows, double uplinks) {
+  const double mean = flows / uplinks;
+  // P(load < k) of a Poisson count, term by term.
+  double term = std::exp(-mean), below = 0, sum = 0;
+  for (int k = 1; k < 100000; ++k) {
+    below += term;
+    const double some_reaches = 1 - std::pow(std::min(1.0, below), uplinks);
+    sum += some_reaches;
+    if (k > mean && some_reaches < 1e-6) break;
+    term *= mean / k;
   }
-  const BytesPerSecond share = node.nic_bandwidth * (static_cast<double>(node.nics) / std::max(1, node.accelerators));
-  // A NIC without a PCIe interface of its own sits on the accelerator (Gaudi) or is not described: no slot limits it.
-  if (!cluster.nic.name.empty() && cluster.nic.pcie.empty()) return share;
-  const BytesPerSecond slot = pcie_bandwidth(node.pcie);
-  return slot.value() > 0 && starts_with(lower(node.pcie), "pcie") ? std::min(share, slot) : share;
+  return std::max(sum, mean);
 }
+
+double routing_efficiency(const FabricKind& fabric, std::string_view routing, double nics, double uplinks) {
+  const double even = std::min(1.0, uplinks / nics);
+  // Sixteen flows a NIC, 64 NICs on 64 uplinks: 0.62. Between what was measured with 1 and 32 queue pairs in the worst
+  // case, 0.2 and 0.52 of roofline (Meta, SIGCOMM 2024, 10.1145/3651890.3672233), and 0.5 to 0.8 of adaptive routing
+  // (DeepSeek-V3, ISCA 2025, figure 8).
+  if (routing == "ecmp") {
+    const double flows = fabric.hashed_flows;
+    return std::min(1.0, flows / fullest_uplink(nics * flows, uplinks));
+  }
+  // Routes fixed by destination: conflict-free for the patterns of training on a tree (D-mod-k), one part in ten lost.
+  if (routing == "static") return 0.9 * even;
+  return fabric.tier_efficiency * even;
+}
+
+BytesPerSecond nic_bandwidth_per_rank(const Cluster& cluster) { return rank_rate(cluster).rate; }
+
+namespace {
+
+int tiers_of(const Network& network, const Spread& spread, const Reach& reach) {
+  if (network.tiers > 0) return std::min(network.tiers, 3);
+  if (network.topology == "single-switch") return 1;
+  int tiers = spread.endpoints > reach.most[1] ? 3 : spread.endpoints > reach.most[0] ? 2 : 1;
+  // Uplinks that are said to be short are there.
+  for (std::size_t t = 0; t < 2; ++t)
+    if (oversubscription_at(network, t) > 1) tiers = std::max(tiers, static_cast<int>(t) + 2);
+  return tiers;
+}
+
+/// Accelerators below one unit of tier `t` of `tiers`.
+long long below(const Cluster& cluster, const Spread& spread, const Reach& reach, int t, int tiers) {
+  const Network& network = cluster.network;
+  const Node& node = cluster.node;
+  const long long all = static_cast<long long>(cluster.nodes) * node.accelerators;
+  if (t + 1 == tiers) return all;
+  const auto index = static_cast<std::size_t>(t);
+  if (index < network.reach.size() && network.reach[index] > 0)
+    return std::min(all, as_accelerators(network.reach[index], 1, node));
+  long long reached = t == 0 ? as_accelerators(reach.leaf, spread.accelerators_per_endpoint, node)
+                             : as_accelerators(reach.pod, spread.pod_accelerators_per_endpoint, node);
+  // Where uplinks are said to be short, the nodes that the network is wired for need them: they fill two units at
+  // least.
+  const long long wired = std::max(cluster.nodes, network.nodes);
+  if (oversubscription_at(network, index) > 1 && wired > 1)
+    reached = std::min(reached, (wired + 1) / 2 * node.accelerators);
+  return std::min(all, reached);
+}
+
+/// NIC ports below one full leaf, which collisions are planned for, also where the cluster fills less of it.
+double nics_of_a_leaf(const Cluster& cluster, const Spread& spread, const Reach& reach) {
+  const std::vector<int>& stated = cluster.network.reach;
+  if (stated.empty() || stated[0] <= 0) return static_cast<double>(reach.leaf);
+  return std::max(1.0, stated[0] / spread.accelerators_per_endpoint);
+}
+
+}  // namespace
 
 TierPlan plan_tiers(const Cluster& cluster) {
   TierPlan plan;
@@ -133,43 +162,36 @@ TierPlan plan_tiers(const Cluster& cluster) {
   const Network& network = cluster.network;
   const Spread spread = spread_of(cluster);
   const SwitchShape shape = switch_shape(cluster);
-  const Reach reach = reach_of(shape.radix, network);
+  const Reach reach = reach_of(shape.radix);
   plan.radix = shape.radix;
   plan.planes = spread.planes;
   plan.rails = spread.rails;
   plan.joins_rails = spread.joins_rails;
-
-  int tiers = 1;
-  if (network.tiers > 0)
-    tiers = std::min(network.tiers, 3);
-  else if (network.topology == "single-switch")
-    tiers = 1;
-  else if (spread.endpoints > reach.most[1])
-    tiers = 3;
-  else if (spread.endpoints > reach.most[0])
-    tiers = 2;
-
-  BytesPerSecond nic = nic_bandwidth_per_rank(cluster);
-  if (cluster.node.nics <= 0 && network.dcn_bandwidth > 0)
-    nic = BytesPerSecond::base(network.dcn_bandwidth / std::max(1, cluster.node.accelerators));
-  const double routed =
-      network.efficiency > 0 ? network.efficiency : routing_efficiency(cluster.fabric, network.routing);
-  const double leaf_factor = network.efficiency > 0 ? network.efficiency : 1;
-  const long long all = static_cast<long long>(cluster.nodes) * cluster.node.accelerators;
+  const int tiers = tiers_of(network, spread, reach);
+  const Limited rank = rank_rate(cluster);
+  const BytesPerSecond line = line_rate_per_rank(cluster, rank);
   constexpr std::array<const char*, 3> names = {"leaf", "spine", "core"};
+  const double nics = nics_of_a_leaf(cluster, spread, reach);
   double over = 1;
   for (int t = 0; t < tiers; ++t) {
-    long long below = all;
-    if (t + 1 < tiers && t == 0) below = as_accelerators(reach.leaf, spread.accelerators_per_endpoint, cluster.node);
-    if (t + 1 < tiers && t == 1) below = as_accelerators(reach.pod, spread.pod_accelerators_per_endpoint, cluster.node);
-    const auto index = static_cast<std::size_t>(t);
-    if (t + 1 < tiers && index < network.reach.size() && network.reach[index] > 0)
-      below = as_accelerators(network.reach[index], 1, cluster.node);
-    if (t > 0) over *= oversubscription_at(network, static_cast<std::size_t>(t - 1));
-    plan.tiers.push_back({names[static_cast<std::size_t>(t)], std::min(below, all), 2 * t + 1, over,
-                          nic * (t == 0 ? leaf_factor : routed) / std::max(1.0, over)});
+    const long long reached = below(cluster, spread, reach, t, tiers);
+    if (t > 0) over *= std::max(1.0, oversubscription_at(network, static_cast<std::size_t>(t - 1)));
+    const auto crossing = [&](double uplinks) {
+      if (network.efficiency > 0) return network.efficiency * uplinks / nics;
+      return t == 0 ? 1.0 : routing_efficiency(cluster.fabric, network.routing, nics, uplinks);
+    };
+    Tier tier{.name = names[static_cast<std::size_t>(t)],
+              .reach = reached,
+              .hops = 2 * t + 1,
+              .oversubscription = over,
+              .per_rank = line * crossing(nics / over),
+              .flow = line * crossing(nics)};
+    // The slot is one more link on the way: the tightest counts.
+    if (rank.rate < tier.per_rank) tier.per_rank = rank.rate, tier.limit = rank.limit;
+    tier.flow = std::min(tier.flow, rank.rate);
+    plan.tiers.push_back(std::move(tier));
   }
-  plan.reason = fewest_reason(spread, tiers, reach, shape.radix, network.tiers > 0);
+  plan.reason = fewest_reason(spread, tiers, reach, shape.radix, network);
   return plan;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "meshwright/hardware/network.hpp"
 #include "topology/graph.hpp"
 
 namespace meshwright::topology {
@@ -25,11 +26,6 @@ struct Builder {
     unit.links.push_back({b, a, capacity.value(), latency});
   }
 };
-
-BytesPerSecond slot_of(const Node& node) {
-  const BytesPerSecond slot = pcie_bandwidth(node.pcie);
-  return slot.value() > 0 ? slot : pcie_bandwidth("pcie-gen4");
-}
 
 /// DGX-1 with V100: NVLinks between each pair (NVIDIA DGX-1 architecture white paper, 2017, figure 4).
 constexpr std::array<std::array<int, 8>, 8> cube_mesh = {{{0, 1, 1, 2, 2, 0, 0, 0},
@@ -62,7 +58,9 @@ void join_domain(Builder& b, const Node& node, int first, int size, int planes) 
 }
 
 /// PCIe tree of one host: a switch for each socket's accelerators, sockets joined.
-std::vector<std::uint32_t> join_pcie(Builder& b, const Node& node, int first) {
+std::vector<std::uint32_t> join_pcie(Builder& b, const Cluster& cluster, int first) {
+  const Node& node = cluster.node;
+  const BytesPerSecond slot = slot_bandwidth(cluster);
   const int sockets = node.sockets > 1 && node.accelerators % node.sockets == 0 ? node.sockets : 1;
   const int each = node.accelerators / sockets;
   std::vector<std::uint32_t> roots;
@@ -71,11 +69,10 @@ std::vector<std::uint32_t> join_pcie(Builder& b, const Node& node, int first) {
     std::uint32_t under = socket;
     if (each > 2) {
       under = b.add(NodeKind::pcie_switch);
-      b.join(under, socket, slot_of(node), pcie_latency);
+      b.join(under, socket, slot, pcie_latency);
     }
-    for (int g = 0; g < each; ++g)
-      b.join(static_cast<std::uint32_t>(first + s * each + g), under, slot_of(node), pcie_latency);
-    for (const std::uint32_t other : roots) b.join(other, socket, socket_link(node), socket_latency);
+    for (int g = 0; g < each; ++g) b.join(static_cast<std::uint32_t>(first + s * each + g), under, slot, pcie_latency);
+    for (const std::uint32_t other : roots) b.join(other, socket, socket_link(cluster), socket_latency);
     roots.push_back(socket);
   }
   return roots;
@@ -95,7 +92,7 @@ std::vector<int> near_nics(const Node& node, int g) {
 void join_nics(Builder& b, const Cluster& cluster, int host, const std::vector<std::uint32_t>& sockets) {
   const Node& node = cluster.node;
   const bool on_die = !cluster.nic.name.empty() && cluster.nic.pcie.empty();
-  const BytesPerSecond slot = on_die ? node.nic_bandwidth * node.nics : slot_of(node);
+  const BytesPerSecond slot = on_die ? node.nic_bandwidth * node.nics : slot_bandwidth(cluster);
   const auto nic_at = [&](int i) { return static_cast<std::uint32_t>(b.unit.accelerators + host * node.nics + i); };
   if (!sockets.empty()) {
     for (int i = 0; i < node.nics; ++i)
@@ -144,24 +141,21 @@ void add_routes(Unit& unit) {
 }  // namespace
 
 int switch_planes(const Cluster& cluster) {
+  constexpr int board = 16;  // devices of the largest baseboard; in a rack each link goes to another switch
   const Node& node = cluster.node;
   if (node.scale_up != ScaleUpKind::switched) return 1;
-  if (node.scale_up_domain > 16)
-    return std::max(1, cluster.accelerator.scale_up_links > 0 ? cluster.accelerator.scale_up_links : 18);
-  if (node.scale_up_domain == 16) return 6;
-  const std::string& link = cluster.accelerator.scale_up_link;
-  if (link == "nvlink3") return 6;
-  if (link == "nvlink5") return 2;
-  return link == "nvlink2" ? 6 : 4;
+  return std::max(1,
+                  node.scale_up_domain > board ? cluster.accelerator.scale_up_links : cluster.scale_up_switch.planes);
 }
 
-BytesPerSecond socket_link(const Node& node) {
+BytesPerSecond socket_link(const Cluster& cluster) {
+  const Node& node = cluster.node;
   // What peer-to-peer traffic gets across UPI or xGMI: NCCL 2.2x, graph/topo.h (Skylake 10, Ice Lake 22, Sapphire
   // Rapids 40, AMD 16, Arm 6, POWER9 32 GB/s).
   if (node.cpu.find("amd") != std::string::npos) return 16_GBps;
   if (node.cpu.find("arm") != std::string::npos) return 6_GBps;
   if (node.cpu.find("power") != std::string::npos) return 32_GBps;
-  const BytesPerSecond slot = pcie_bandwidth(node.pcie);
+  const BytesPerSecond slot = slot_bandwidth(cluster);
   if (slot < 20_GBps) return 10_GBps;
   return slot < 40_GBps ? 22_GBps : 40_GBps;
 }
@@ -183,7 +177,7 @@ Unit build_unit(const Cluster& cluster, bool fold_planes) {
       join_domain(b, node, first, domain, fold_planes ? 1 : switch_planes(cluster));
   for (int host = 0; host < b.unit.hosts; ++host) {
     std::vector<std::uint32_t> sockets;
-    if (domain < node.accelerators || !linked) sockets = join_pcie(b, node, host * node.accelerators);
+    if (domain < node.accelerators || !linked) sockets = join_pcie(b, cluster, host * node.accelerators);
     if (node.nics > 0) join_nics(b, cluster, host, sockets);
   }
   for (int g = 0; g < b.unit.accelerators; ++g) {

@@ -8,10 +8,10 @@ namespace meshwright::topology {
 /// into one where a large fabric doesn't need them.
 Unit build_unit(const Cluster& cluster, bool fold_planes);
 
-/// Switch planes of an NVLink domain: DGX A100 6, DGX H100 4, HGX B200 2, NVL72 18 (vendors' architecture papers).
+/// Switch planes of an NVLink domain: Switch::planes on a baseboard, one a link in a rack (NVL72: 18).
 int switch_planes(const Cluster& cluster);
 
 /// Peer-to-peer bandwidth between two sockets.
-BytesPerSecond socket_link(const Node& node);
+BytesPerSecond socket_link(const Cluster& cluster);
 
 }  // namespace meshwright::topology

@@ -111,6 +111,82 @@ TEST(Estimate, NvlsOnOneH100NodeAsPublished) {
   }
 }
 
+// NCCL cuts messages into chunks of at most 128 KiB for the switch, and takes these only from 64 rounds on: one H100
+// node reaches 445 GB/s at 512 MiB (aiconfigurator, NCCL 2.29.2), 466 at 1 GiB and 480 from 8 GiB (NVIDIA DGX Cloud).
+// Eight B300 get there later, at 1.6 GB: 701 GB/s at 512 MiB, and 845 with NVLS against 695 by rings at 8 GiB.
+TEST(Estimate, ReductionInTheSwitchGrowsWithTheMessage) {
+  const CollectiveOptions off{.algorithm = "", .protocol = "", .nvls = false};
+  const auto nvls = [](std::string_view node, Bytes bytes) {
+    return busbw(node, 1, 8, Collective::all_reduce, bytes, {.algorithm = "nvls", .protocol = ""});
+  };
+  EXPECT_NEAR(nvls("dgx-h100", 512_MiB), 445, 0.05 * 445);
+  EXPECT_NEAR(nvls("dgx-h100", 8_GiB), 480, 0.04 * 480);
+  EXPECT_NEAR(nvls("dgx-b300", 512_MiB), 701, 0.07 * 701);
+  EXPECT_NEAR(busbw("dgx-b300", 1, 8, Collective::all_reduce, 8_GiB), 845, 0.05 * 845);
+  EXPECT_NEAR(busbw("dgx-b300", 1, 8, Collective::all_reduce, 8_GiB, off), 695, 0.12 * 695);
+}
+
+Cluster roce(int nodes, std::string_view routing, std::string_view topology = "rail-optimised") {
+  return complete({.node = {.name = "dgx-h100", .fabric = "roce"},
+                   .nodes = nodes,
+                   .network = {.topology = std::string(topology), .routing = std::string(routing)}},
+                  builtin_catalog());
+}
+
+// Hashing against adaptive routing above the leaf: 1.24 and 1.27 (DeepSeek-V3, ISCA 2025, figure 8, TP 4 and 8), up to
+// 1.4 (Meta, SIGCOMM 2024, section 5), 1.6 (NVIDIA, Spectrum-X: 60 against 95 % of line rate).
+TEST(Estimate, HashCollisionsReachEveryHopOfACollective) {
+  for (const std::string_view topology : {"rail-optimised", "fat-tree"})
+    for (const Collective c : {Collective::all_reduce, Collective::all_gather, Collective::all_to_all}) {
+      const auto seconds = [&](std::string_view routing) {
+        const Cluster cluster = roce(128, routing, topology);
+        return estimate(c, 4_GiB, place_group(cluster, 1024, 1), platform_of(cluster)).time.value();
+      };
+      EXPECT_GT(seconds("ecmp") / seconds("adaptive"), c == Collective::all_to_all ? 1.1 : 1.2)
+          << topology << " " << name(c);
+      EXPECT_LT(seconds("ecmp") / seconds("adaptive"), 1.7) << topology << " " << name(c);
+    }
+  for (const std::string_view routing : {"ecmp", "adaptive"}) {
+    const Cluster one_leaf = roce(16, routing);
+    EXPECT_EQ(estimate(Collective::all_reduce, 1_GiB, place_group(one_leaf, 16, 8), platform_of(one_leaf)).time,
+              estimate(Collective::all_reduce, 1_GiB, place_group(roce(16, "ecmp"), 16, 8), platform_of(one_leaf)).time)
+        << "no uplinks, no collisions";
+  }
+}
+
+// NCCL issues 1127, 1309 and 1530: GeForce cards have no peer access; eight RTX 4090 reach at most 10 GB/s.
+TEST(Estimate, DevicesWithoutPeerAccessStageThroughTheHost) {
+  double last = 1e300;
+  for (const int ranks : {2, 4, 8}) {
+    const double reached = busbw("pcie-rtx-4090", 1, ranks, Collective::all_reduce, 1_GiB);
+    EXPECT_LE(reached, last * (1 + 1e-9)) << ranks << ": more ranks never gain bandwidth";
+    EXPECT_GT(reached, 4) << ranks;
+    last = reached;
+  }
+  EXPECT_LE(last, 10);
+  const Cluster box = make_cluster(builtin_catalog(), "pcie-rtx-4090", 1);
+  EXPECT_EQ(place_group(box, 4, 1).levels[0].link, "pcie-gen4 through the host");
+  EXPECT_NEAR(place_group(box, 4, 1).levels[0].bandwidth /
+                  place_group(make_cluster(builtin_catalog(), "pcie-l40s", 1), 4, 1).levels[0].bandwidth,
+              0.5, 1e-9);
+}
+
+// Same cables, same NICs: sockets cost a copy and a core.
+TEST(Estimate, KernelTcpIsSlowerThanRdma) {
+  const auto seconds = [](const char* fabric, Bytes bytes) {
+    const Cluster c = complete({.node = {.name = "dgx-h100", .fabric = fabric}, .nodes = 8}, builtin_catalog());
+    return estimate(Collective::all_reduce, bytes, place_group(c, 64, 1), platform_of(c)).time.value();
+  };
+  for (const Bytes bytes : {64_KiB, 16_MiB, 1_GiB}) EXPECT_GT(seconds("tcp", bytes), 1.3 * seconds("roce", bytes));
+  EXPECT_GT(seconds("tcp", 1_GiB), 5 * seconds("roce", 1_GiB)) << "42 Gb/s a rank of 400";
+}
+
+TEST(Estimate, ASlotIsNamedWhereItLimits) {
+  const Cluster c = complete({.node = {.name = "dgx-h100", .nic_bandwidth = 100_GBps}, .nodes = 16}, builtin_catalog());
+  const CollectiveEstimate e = estimate(Collective::all_to_all, 1_GiB, place_group(c, 128, 1), platform_of(c));
+  EXPECT_THAT(e.limiting_link, testing::HasSubstr("limited by pcie-gen5 x16"));
+}
+
 // https://github.com/NVIDIA/nccl/issues/1221: two H100 nodes 330 GB/s without NVLS and 430 with it; four: 320 either
 // way.
 TEST(Estimate, NvlsTreeHelpsTwoNodesAsPublished) {

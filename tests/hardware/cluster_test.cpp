@@ -316,7 +316,7 @@ TEST(Fabrics, AreFactsOfTheCatalogue) {
   const char* rows[][2] = {{"IB NDR", "infiniband"}, {"RoCEv2 8x400G", "roce"},    {"EFA v2 3200Gbps", "efa"},
                            {"OPA", "omni-path"},     {"GPUDirect-TCPXO", "tcpxo"}, {"GPUDirect-TCPX 4x200G", "tcpx"},
                            {"10GbE", "ethernet"},    {"200G RDMA", "infiniband"},  {"Slingshot 11", "slingshot"},
-                           {"IB/RoCE", "roce"},      {"100GbE RDMA", "ethernet"}};
+                           {"IB/RoCE", "roce"},      {"100GbE RDMA", "roce"}};
   for (const auto& row : rows) {
     ASSERT_NE(catalog.fabric_in(row[0]), nullptr) << row[0];
     EXPECT_EQ(catalog.fabric_in(row[0])->name, row[1]) << row[0];

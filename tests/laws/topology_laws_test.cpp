@@ -4,9 +4,10 @@
 #include <cmath>
 #include <random>
 
+#include "meshwright/collectives/estimate.hpp"
 #include "meshwright/collectives/flow.hpp"
 #include "meshwright/cost/fair_share.hpp"
-#include "meshwright/hardware/catalog.hpp"
+#include "meshwright/hardware/network.hpp"
 #include "meshwright/topology/place.hpp"
 
 namespace meshwright::tests {
@@ -96,6 +97,74 @@ TEST(LawF, PlacesAreNeverSlowerWithLessOversubscription) {
         before = least;
       }
     }
+}
+
+/// Seconds of collectives over the whole cluster, over its nodes and over half of them.
+std::vector<double> collective_times(const Cluster& c) {
+  std::vector<double> seconds;
+  const int all = c.accelerators(), a = c.node.accelerators;
+  for (const auto& [size, stride] : {std::pair(all, 1), {all / a, a}, {all / 2, 1}, {std::max(1, all / a / 2), a}}) {
+    const GroupPlace place = place_group(c, size, stride);
+    for (const Collective kind : {Collective::all_reduce, Collective::all_gather, Collective::all_to_all})
+      for (const Bytes bytes : {1_MiB, 1_GiB})
+        seconds.push_back(estimate(kind, bytes, place, platform_of(c)).time.value());
+  }
+  return seconds;
+}
+
+void expect_none_slower(const Cluster& more, const Cluster& less, const std::string& what) {
+  const std::vector<double> a = collective_times(more), b = collective_times(less);
+  for (std::size_t i = 0; i < a.size(); ++i) EXPECT_LE(a[i], b[i] * (1 + 1e-9)) << what << ", collective " << i;
+}
+
+// More of any network resource is never slower, whatever routes the traffic and whatever the sizes divide into.
+TEST(LawF, MoreOfTheNetworkIsNeverSlowerForACollective) {
+  const Catalog& catalog = builtin_catalog();
+  for (const std::string topology : {"fat-tree", "rail-optimised", "multi-plane", "dragonfly+"})
+    for (const std::string routing : {"ecmp", "static", "adaptive"})
+      for (const int nodes : {4, 24, 50, 100, 128, 384}) {
+        const auto make = [&](double ratio) {
+          return complete({.node = {.name = "dgx-h100", .fabric = "roce"},
+                           .nodes = nodes,
+                           .network = {.topology = topology, .routing = routing, .oversubscription = {{ratio}}}},
+                          catalog);
+        };
+        const std::string what = topology + " " + routing + " " + std::to_string(nodes);
+        Cluster less = make(8);
+        for (const double ratio : {4.0, 3.0, 2.0, 1.1, 1.0}) {
+          const Cluster more = make(ratio);
+          expect_none_slower(more, less, what + " " + std::to_string(ratio));
+          less = more;
+        }
+        // Faster ports are fewer: the same wiring, twice as fast.
+        const auto nics = [&](double times) {
+          return with(less, [&](ClusterSpec& s) {
+            s.node.nic_bandwidth = less.node.nic_bandwidth * times;
+            s.network.reach = {256, 2048}, s.network.tiers = 3;
+          });
+        };
+        expect_none_slower(nics(1), nics(0.5), what + " NICs");
+        expect_none_slower(nics(2), nics(1), what + " NICs behind their slots");
+        expect_none_slower(with(less, [&](ClusterSpec& s) { s.network.routing = "spray"; }), less, what + " spray");
+      }
+}
+
+// More flows hashed on fewer uplinks: the fullest carries more; as played with hashes.
+TEST(Ecmp, FullestUplinkGrowsWithFlowsAndFallsWithUplinks) {
+  for (const double flows : {1.0, 8.0, 64.0, 512.0, 2048.0}) {
+    double last = 1e300;
+    for (double uplinks = 1; uplinks <= 128; uplinks += 1) {
+      const double load = fullest_uplink(flows, uplinks);
+      EXPECT_LE(load, last * (1 + 1e-9)) << flows << " on " << uplinks;
+      EXPECT_GE(load, flows / uplinks * (1 - 1e-12));
+      EXPECT_LE(load, fullest_uplink(flows * 1.5, uplinks));
+      last = load;
+    }
+  }
+  for (const int uplinks : {8, 32, 64})
+    for (const int flows : {1, 4, 16})
+      EXPECT_NEAR(flows / fullest_uplink(uplinks * flows, uplinks) / expected_ecmp_efficiency(uplinks, flows), 1, 0.06)
+          << flows << " a NIC on " << uplinks;
 }
 
 // (g) Equal flows finish at the busiest link's load.

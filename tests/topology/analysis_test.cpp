@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
 
 #include "meshwright/topology/bill.hpp"
 #include "meshwright/topology/place.hpp"
@@ -44,9 +45,34 @@ TEST(Bisection, MaxFlowEqualsClosedForm) {
 
 TEST(Bisection, FullTreesAreFullAndOversubscribedOnesAreNot) {
   EXPECT_NEAR(bisection(build_fabric(dgx_h100(64))).of_injection, 1, 1e-9);
-  Cluster over = dgx_h100(96);  // two leaf sets of 48 nodes
+  Cluster over = dgx_h100(128);  // four leaf sets of 32 nodes
   over.network.oversubscription = {3};
   EXPECT_NEAR(bisection(build_fabric(over)).of_injection, 1.0 / 3, 0.02);
+}
+
+// 32 nodes of four 200 Gb/s NICs fit one switch, but uplinks that are said to be short are there and are crossed.
+TEST(Bisection, StatedOversubscriptionNeedsNoStatedTiers) {
+  const Catalog& catalog = builtin_catalog();
+  const auto make = [&](std::string_view network) {
+    const std::string text =
+        R"({"node": {"accelerator": "H100", "accelerators": 4, "nics": 4, "nic_bandwidth": "200 Gb/s",
+            "fabric": "roce"}, "nodes": 32, "network": )" +
+        std::string(network) + "}";
+    return complete(read_cluster_spec(Reader::text(text, "cluster.json")), catalog);
+  };
+  for (const char* said : {R"({"oversubscription": [4]})", R"({"oversubscription": 4})",
+                           R"({"oversubscription": "4:1"})", R"({"oversubscription": [4], "topology": "fat-tree"})"}) {
+    const Cluster c = make(said);
+    const TierPlan plan = plan_tiers(c);
+    ASSERT_EQ(plan.tiers.size(), 2U) << said;
+    EXPECT_NE(plan.reason.find("oversubscribed"), std::string::npos) << plan.reason;
+    EXPECT_DOUBLE_EQ(plan.tiers[1].oversubscription, 4) << said;
+    EXPECT_NEAR(bisection(build_fabric(c)).of_injection, 0.25, 1e-9) << said;
+    EXPECT_EQ(place_group(c, 128, 1).levels.size(), 3U) << said;
+    const Cluster part = complete(narrowed(c.spec, 8, 0, "part"), catalog);
+    EXPECT_EQ(place_group(part, 32, 1).levels.size(), 2U) << "eight nodes of it still share a leaf";
+  }
+  EXPECT_NEAR(bisection(build_fabric(make("{}"))).of_injection, 1, 1e-9);
 }
 
 // Google Cloud TPU v4 documentation: 4,096 chips, bisection 24 TB/s (https://docs.cloud.google.com/tpu/docs/v4).
@@ -114,6 +140,54 @@ TEST(Bill, SwitchesAndLinksOfPublishedFabrics) {
   double sum = 0;
   for (const BillItem& item : bill.items) sum += item.total().value();
   EXPECT_DOUBLE_EQ(sum, bill.total.value());
+}
+
+/// What the network costs, without the NICs that the nodes bring.
+Dollars network_cost(const Cluster& c) {
+  Dollars sum{};
+  for (const BillItem& item : bill_of_materials(build_fabric(c), c).items)
+    if (!item.what.starts_with("NICs")) sum += item.total();
+  return sum;
+}
+
+// Two planes split the ports that one fabric has: as many switch ports in all, each of half the rate; not a second
+// network of older switches.
+TEST(Bill, PlanesSplitPortsAndDoNotDoubleThem) {
+  const Catalog& catalog = builtin_catalog();
+  for (const char* node : {"dgx-h100", "grand-teton", "dgx-a100"})
+    for (const char* topology : {"rail-optimised", "fat-tree"})
+      for (const int nodes : {64, 256}) {
+        const auto make = [&](int planes) {
+          return complete({.of = node, .nodes = nodes, .network = {.topology = topology, .planes = planes}}, catalog);
+        };
+        const Cluster one = make(1), two = make(2);
+        EXPECT_EQ(two.fabric_switch.name, one.fabric_switch.name) << node;
+        EXPECT_NEAR(two.fabric_switch.port_bandwidth / one.fabric_switch.port_bandwidth, 0.5, 1e-9) << node;
+        const Bill a = bill_of_materials(build_fabric(one), one), b = bill_of_materials(build_fabric(two), two);
+        EXPECT_LE(b.switches, a.switches + 2) << node << " " << topology << " " << nodes;
+        EXPECT_LT(network_cost(two) / network_cost(one), 1.25) << node << " " << topology << " " << nodes;
+        EXPECT_NEAR(bisection(build_fabric(two)).bandwidth / bisection(build_fabric(one)).bandwidth, 1, 0.02) << node;
+        for (const int size : {8, nodes}) {
+          const GroupPlace p = place_group(one, size, 8), q = place_group(two, size, 8);
+          EXPECT_EQ(p.levels[0].bandwidth, q.levels[0].bandwidth) << node;
+        }
+      }
+}
+
+// Quantum-X800 with optics beside the chip: fibres end in the switch.
+TEST(Bill, PhotonicSwitchesHaveNoTransceiversOfTheirOwn) {
+  const Catalog& catalog = builtin_catalog();
+  const auto ports = [&](const char* sw) {
+    const Cluster c = complete({.of = "dgx-b300", .nodes = 128, .network = {.switch_name = sw}}, catalog);
+    std::map<std::string, long long> count;
+    for (const BillItem& item : bill_of_materials(build_fabric(c), c).items) count[item.what] += item.count;
+    return count;
+  };
+  auto plugged = ports("quantum-x800"), photonic = ports("quantum-x800-photonics");
+  EXPECT_GT(plugged["transceiver ports, switch side"], 0);
+  EXPECT_EQ(photonic["transceiver ports, switch side"], 0);
+  EXPECT_EQ(photonic["transceivers, NIC side"], plugged["transceivers, NIC side"]);
+  EXPECT_EQ(photonic["fibre cables"], plugged["fibre cables"]);
 }
 
 TEST(Bill, TpuPodHas48OpticalSwitches) {

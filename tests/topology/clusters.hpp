@@ -19,6 +19,7 @@ inline Cluster dgx_h100(int nodes) {
   c.nodes = nodes;
   c.accelerator.name = "H100-SXM5-80GB";
   c.accelerator.scale_up_link = "nvlink4";
+  c.scale_up_switch = builtin_catalog().switch_named("nvswitch3");
   c.node.accelerators = 8;
   c.node.scale_up = ScaleUpKind::switched;
   c.node.scale_up_domain = 8;
@@ -37,6 +38,7 @@ inline Cluster dgx_a100(int nodes) {
   c.name = "dgx-a100";
   c.accelerator.name = "A100-SXM4-80GB";
   c.accelerator.scale_up_link = "nvlink3";
+  c.scale_up_switch = builtin_catalog().switch_named("nvswitch2");
   c.node.scale_up_bandwidth = 300_GBps;
   c.node.scale_up_reduces = false;
   c.node.nic_bandwidth = 25_GBps;
@@ -50,6 +52,8 @@ inline Cluster nvl72(int trays) {
   c.name = "gb200-nvl72";
   c.accelerator.name = "GB200";
   c.accelerator.scale_up_link = "nvlink5";
+  c.accelerator.scale_up_links = 18;
+  c.scale_up_switch = builtin_catalog().switch_named("nvswitch4");
   c.node.accelerators = 4;
   c.node.scale_up_domain = 72;
   c.scale_up_domains = (4 * trays + 71) / 72;
@@ -86,6 +90,7 @@ inline Cluster tpu_v4(int hosts) {
   c.node.scale_up_domain = 4096;
   c.node.scale_up_bandwidth = 300_GBps;
   c.node.nics = 0;
+  c.network.topology = "torus-3d";
   over(c, "ici");
   return c;
 }

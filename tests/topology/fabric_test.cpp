@@ -123,6 +123,20 @@ TEST(Fabric, UnknownTopologyIsOneClearLine) {
   }
 }
 
+TEST(Fabric, ToriOfNicsAndNicsOfToriAreRefused) {
+  Cluster nics = dgx_h100(4), torus = tpu_v4(16);
+  nics.network.topology = "torus-3d", torus.network.topology = "fat-tree";
+  for (const auto& [cluster, expected] : {std::pair(nics, "rail-optimised"), std::pair(torus, "torus-3d")}) {
+    try {
+      build_fabric(cluster);
+      ADD_FAILURE() << cluster.name;
+    } catch (const Error& e) {
+      EXPECT_NE(std::string(e.what()).find("topology"), std::string::npos) << e.what();
+      EXPECT_NE(std::string(e.what()).find(expected), std::string::npos) << e.what();
+    }
+  }
+}
+
 TEST(Fabric, CubeMeshHasSixLinksAGpu) {
   Cluster c = dgx_h100(1);
   c.node.scale_up = ScaleUpKind::cube_mesh;

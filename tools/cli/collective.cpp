@@ -54,7 +54,10 @@ CollectiveOptions forced(const Options& o) {
 Cluster taken(const Cluster& cluster, int ranks) {
   const int nodes = (ranks + cluster.node.accelerators - 1) / cluster.node.accelerators;
   if (ranks < 1 || nodes >= cluster.nodes) return cluster;
-  return with(cluster, [&](ClusterSpec& spec) { spec.nodes = nodes, spec.accelerators = 0; });
+  return with(cluster, [&](ClusterSpec& spec) {
+    spec.network.nodes = cluster.network.nodes;  // the fabric stays
+    spec.nodes = nodes, spec.accelerators = 0;
+  });
 }
 
 CollectiveTable question(const Options& o, const Cluster& cluster) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "meshwright/core/units.hpp"
+#include "meshwright/hardware/network.hpp"
 #include "table.hpp"
 
 namespace meshwright::cli {
@@ -115,6 +116,7 @@ Sheet sheet_of(const Catalog& catalog, const Accelerator& a) {
   if (!a.pcie.empty()) {
     add(s.facts, "host link", fmt::format("{} x{}", a.pcie, a.pcie_lanes), "pcie");
     add_bandwidth(s.peak, "host link", catalog.link(a.pcie).lane_bandwidth * a.pcie_lanes, "pcie_bandwidth");
+    if (!a.peer_to_peer) add(s.facts, "peer-to-peer over it", "no: staged through the host", "peer_to_peer");
   }
   add(s.peak, "power", a.tdp, "tdp", "watts");
   add_efficiency(s, a);
@@ -160,6 +162,8 @@ Sheet sheet_of(const Catalog&, const Switch& w) {
   add(s.facts, "ports", w.radix, "radix");
   add(s.facts, "ports when split", w.split_radix, "split_radix");
   add(s.facts, "in-network reduction", w.reduces ? w.reduction : "none", "reduction");
+  if (w.co_packaged) add(s.facts, "optics", "co-packaged: no transceivers in its ports", "optics");
+  add(s.facts, "of them on a baseboard", w.planes, "planes");
   const auto rate = w.fabric == "nvlink" ? add_bandwidth : add_network_bandwidth;
   rate(s.peak, "one port", w.port_bandwidth, "port_bandwidth");
   rate(s.peak, "all ports", w.port_bandwidth * w.radix, "bandwidth");
@@ -187,12 +191,19 @@ void add_node(Sheet& s, const Node& n) {
   add(s.peak, "power", n.power, "power", "watts");
 }
 
-Sheet sheet_of(const Catalog&, const Node& n) {
+/// What the slots leave of the NICs.
+void add_slots(Sheet& s, const Cluster& c) {
+  if (const Limited nic = nic_rate(c); c.node.nics > 0 && !nic.limit.empty())
+    add_network_bandwidth(s.peak, fmt::format("one NIC, behind {}", nic.limit), nic.rate, "nic_usable_bandwidth");
+}
+
+Sheet sheet_of(const Catalog& catalog, const Node& n) {
   Sheet s = started("node", n);
   s.title = n.title;
   s.announced = n.announced;
   s.prices = n.prices;
   add_node(s, n);
+  add_slots(s, make_cluster(catalog, n.name));
   return s;
 }
 
@@ -205,7 +216,7 @@ Sheet sheet_of(const Catalog& catalog, const ReferenceCluster& reference) {
   add(s.facts, "accelerators in all", c.accelerators(), "cluster_accelerators");
   add(s.facts, "network", c.network.topology, "topology");
   add(s.facts, "tiers", c.network.tiers, "tiers");
-  add(s.facts, "planes", c.network.planes, "planes");
+  if (c.node.nics > 0) add(s.facts, "planes", planes_of(c), "planes");
   add(s.facts, "routing", c.network.routing, "routing");
   add(s.facts, "oversubscription, leaf first", fmt::format("{}", fmt::join(c.network.oversubscription, " : ")),
       "oversubscription", c.network.oversubscription);
@@ -214,6 +225,7 @@ Sheet sheet_of(const Catalog& catalog, const ReferenceCluster& reference) {
         c.network.reach);
   add(s.facts, "switch", c.fabric_switch.name, "switch");
   add_node(s, c.node);
+  add_slots(s, c);
   return s;
 }
 

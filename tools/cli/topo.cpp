@@ -139,7 +139,9 @@ Json tiers_json(const TierPlan& plan) {
                      {"reach_accelerators", t.reach},
                      {"hops", t.hops},
                      {"oversubscription", t.oversubscription},
-                     {"per_rank_bytes_per_s", t.per_rank.value()}});
+                     {"per_rank_bytes_per_s", t.per_rank.value()},
+                     {"flow_bytes_per_s", t.flow.value()},
+                     {"limit", t.limit.empty() ? Json() : Json(t.limit)}});
   return {{"radix", plan.radix},
           {"planes", plan.planes},
           {"rails", plan.rails},
@@ -280,7 +282,10 @@ void run_show(const ClusterOptions& options, const Globals& globals) {
     for (const Tier& t : s.fabric.plan.tiers)
       tiers.add({t.name, fmt::format("{}", t.reach), fmt::format("{}", t.hops),
                  fmt::format("{:.3g}:1", t.oversubscription), format(t.per_rank)});
-    std::cout << tiers.render() << wrap(s.fabric.plan.reason) << "\n";
+    std::cout << tiers.render() << wrap(s.fabric.plan.reason);
+    for (const Tier& t : s.fabric.plan.tiers)
+      if (!t.limit.empty()) std::cout << wrap(fmt::format("At the {} {} is the limit.", t.name, t.limit));
+    std::cout << "\n";
   }
   std::cout << fmt::format("Bisection {} one way ({:.0f} % of what half can send; {}). Diameter {} links.\n\n",
                            format(s.cut.bandwidth), 100 * s.cut.of_injection, s.cut.method, s.diameter);

@@ -1,8 +1,8 @@
 #pragma once
 // The calibrated evaluator: rows of the algorithm table priced by what a collective library reaches on each medium.
 // T = base + sum over levels of hops (step + detour) + own block's copy + wire and fill of the levels, where wire w is
-// a level's bytes over its achieved bandwidth, fill 2 sqrt(ramp w), and levels that are busy at once count by the
-// slowest.
+// a level's bytes over its achieved bandwidth, fill 2 sqrt(ramp w), or ramp times the rounds of capped chunks in a
+// reducing switch, and levels that are busy at once count by the slowest.
 #include <array>
 #include <span>
 #include <string>
@@ -48,6 +48,7 @@ struct RowPrice {
   std::size_t slowest_hops = 0;  ///< the level with most latency
   double most_latency = 0;       ///< of that level
   std::array<double, most_levels> per_byte{}, ramp{};
+  std::array<double, most_levels> lanes{};  ///< that capped chunks move in at once; 0 = not capped
 
   double seconds(double bytes) const noexcept;
 };

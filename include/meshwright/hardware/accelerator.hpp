@@ -33,6 +33,7 @@ struct Accelerator {
   BytesPerSecond scale_up_bandwidth{};  ///< all links of one device, per direction
   std::string pcie;                     ///< link name, "pcie-gen5"
   int pcie_lanes = 16;
+  bool peer_to_peer = true;          ///< reaches other devices' memory over PCIe; else data are staged in the host's
   std::vector<std::string> pci_ids;  ///< vendor and device as the bus tells them, "10de:2330"
   DeviceEfficiency efficiency;       ///< measured; with the evidence for each figure
   std::string notes;

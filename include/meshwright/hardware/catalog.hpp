@@ -55,7 +55,8 @@ struct CatalogData {
   const FabricKind* fabric_in(std::string_view text) const;
   /// The link to assume where nothing but the family ("pcie") is known. Error where none of it is marked `usual`.
   const Link& usual_link(std::string_view family, const std::string& where = "hardware") const;
-  /// The switch that one would build a fabric of this kind and port speed of, split to it; nameless where none fits.
+  /// The switch that one would build a fabric of this kind and port speed of, split to it, or the fastest with several
+  /// of its ports taken as one; nameless where none fits.
   Switch usual_switch(const FabricKind& fabric, BytesPerSecond port_bandwidth) const;
 };
 

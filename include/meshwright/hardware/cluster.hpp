@@ -38,7 +38,7 @@ struct NodeSpec {
 /// What is said of a network; everything else is as the fabric is usually built.
 struct NetworkSpec {
   std::optional<std::string> topology{}, switch_name{}, routing{};
-  std::optional<int> tiers{}, planes{};
+  std::optional<int> tiers{}, planes{}, nodes{};
   std::optional<std::vector<double>> oversubscription{};
   std::optional<std::vector<int>> reach{};
   std::optional<double> efficiency{};
@@ -60,9 +60,9 @@ struct ClusterSpec {
 
 /// A cluster as a JSON object {"name", "of" or "node", "nodes" and "accelerators", "network", "sources"}: the format of
 /// cluster files. "node" is a name, or an object of a node's fields over the catalogue's node of that "name", else over
-/// the usual node of its "accelerator". "network" is {"topology", "tiers", "oversubscription", "reach", "planes",
-/// "switch", "routing", "efficiency", "dcn_bandwidth"}. Throws Error for what has no such meaning; names are looked up
-/// by complete().
+/// the usual node of its "accelerator". "network" is {"topology", "tiers", "oversubscription" (4, "4:1" or a list,
+/// leaf first), "reach", "planes", "nodes", "switch", "routing", "efficiency", "dcn_bandwidth"}. Throws Error for what
+/// has no such meaning; names are looked up by complete().
 ClusterSpec read_cluster_spec(const Reader& reader);
 /// The object that read_cluster_spec() reads: what was said, and nothing else.
 std::string to_json(const ClusterSpec& spec);

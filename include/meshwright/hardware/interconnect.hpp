@@ -12,7 +12,9 @@ namespace meshwright::hardware {
 struct Link {
   std::string name, family;  ///< family: "nvlink", "pcie", "infiniband", "ethernet", ...
   std::vector<std::string> aliases;
-  BytesPerSecond lane_bandwidth{};  ///< one link or lane (NVLink: one link; PCIe: one lane), peak
+  BytesPerSecond lane_bandwidth{};  ///< one link or lane (NVLink: one link; PCIe: one lane after coding), peak
+  double giga_transfers = 0;        ///< PCIe: rate of a lane [GT/s]; its lane_bandwidth follows; 0 = another family
+  double coding = 1;                ///< PCIe: data over what the lane signals (8b/10b, 128b/130b, 242 of 256 in flits)
   int lanes = 1;                    ///< links or lanes of the usual port: bandwidth = lanes * lane_bandwidth
   BytesPerSecond bandwidth{};       ///< the usual port (NVLink: a device's sum; PCIe x16; a 4x port), peak
   BytesPerSecond data_bandwidth{};  ///< of it, what line coding leaves; zero = `bandwidth` is net of coding
@@ -49,8 +51,10 @@ struct Switch {
   BytesPerSecond port_bandwidth{};
   int split_radix = 0;  ///< most ports when each is split into slower ones; 0 = ports don't split
   Seconds hop_latency{};
-  bool reduces = false;   ///< in-network reduction (SHARP, NVLink SHARP)
-  std::string reduction;  ///< "SHARPv3", "NVLS", ""
+  bool reduces = false;      ///< in-network reduction (SHARP, NVLink SHARP)
+  std::string reduction;     ///< "SHARPv3", "NVLS", ""
+  int planes = 0;            ///< NVLink: switches that the links of a board's devices are spread over; 0 = one
+  bool co_packaged = false;  ///< optics beside the chip: no pluggable transceivers in its ports
   Watts power{};
   std::string notes;
   std::vector<Price> prices;
@@ -71,14 +75,17 @@ struct FabricKind {
   std::vector<std::string> words;    ///< words of a free text that mean it: "ib", "ndr"
   std::vector<std::string> hints;    ///< words that mean it where no other fabric is named: "rdma"
   std::string topology, routing;     ///< how it is usually built and routed
-  Seconds hop{};                     ///< one switch and the cable to it, as seen by a 64-byte message
-  double tier_efficiency = 1;        ///< achieved over line rate above the leaf, adaptively routed or sprayed
-  bool lossless = true;              ///< link-level credits or priority flow control
-  bool by_plugin = false;            ///< NCCL reaches it through a network plug-in only
-  bool switched = true;              ///< false: accelerators are wired to each other (ICI)
-  std::string switches;              ///< fabric of the catalogue's switches that it is built of
-  BytesPerSecond reduces_from{};     ///< its switches reduce, from this NIC rate on; zero = they don't
-  std::vector<FabricMedium> media;   ///< collective figures; empty = those of its own name
+  int hashed_flows = 16;             ///< flows of one NIC that ECMP hashes by themselves (queue pairs, channels)
+  std::string over_rdma;          ///< kernel sockets: the kind that a text means that also says RDMA; "" = RDMA itself
+  BytesPerSecond per_rank{};      ///< most that one rank's transport moves (kernel TCP: one core); zero = the NIC's
+  Seconds hop{};                  ///< one switch and the cable to it, as seen by a 64-byte message
+  double tier_efficiency = 1;     ///< achieved over line rate above the leaf, adaptively routed or sprayed
+  bool lossless = true;           ///< link-level credits or priority flow control
+  bool by_plugin = false;         ///< NCCL reaches it through a network plug-in only
+  bool switched = true;           ///< false: accelerators are wired to each other (ICI)
+  std::string switches;           ///< fabric of the catalogue's switches that it is built of
+  BytesPerSecond reduces_from{};  ///< its switches reduce, from this NIC rate on; zero = they don't
+  std::vector<FabricMedium> media;  ///< collective figures; empty = those of its own name
   std::string notes;
   std::vector<Provenance> sources;
 };

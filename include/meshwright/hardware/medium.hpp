@@ -40,6 +40,13 @@ struct Exchange {
                           ///< global links, connections beyond what a NIC holds
 };
 
+/// Rounds in which chunks move `bytes` through a reducing switch, `lanes` (channels x ranks) of them at once. NCCL
+/// (2.17 on, enqueue.cc) takes chunks of 128 KiB from 64 rounds on, of 64 from 8, of 32 from 2, else of 16, which
+/// halves the rounds at a step; here they stay level around it, half-way, so that more bytes never take fewer. Each
+/// round costs Rate::ramp for each of the ranks: what a byte costs falls until messages are 64 x 128 KiB x lanes long
+/// (1.6 GB on eight B200).
+double in_switch_rounds(double bytes, double lanes) noexcept;
+
 /// Parameters belong to the medium, never to a run; `meshwright calibrate nccl-tests` reproduces them from logs.
 struct Medium {
   std::string name;                       ///< "nvlink4", "pcie-gen4", "infiniband", "efa-v2", ...
@@ -49,6 +56,7 @@ struct Medium {
   Rate in_switch;                 ///< NVLS, SHARP: step is that of one pass through the switch, efficiency that of B in
                                   ///< algbw = B / (1 + 1/p)
   int in_switch_least_ranks = 4;  ///< below, the library doesn't use it
+  int in_switch_channels = 0;     ///< of the library: its chunks are capped, see in_switch_rounds(); 0 = not capped
   /// Rate at which a kernel writes its own block from input to output, out of place: n/p in all-gather, reduce-scatter,
   /// all-reduce and all-to-all. Zero = not counted.
   BytesPerSecond local_copy{};

@@ -48,7 +48,8 @@ struct Network {
   std::vector<double> oversubscription;     ///< missing entries are 1
   std::vector<int> reach;                   ///< accelerators below one unit of a tier (leaf set, pod) where the radix
                                             ///< does not say, "reach": [16, 3072]; 0 or missing = from the radix
-  int planes = 1;
+  int planes = 0;                           ///< independent copies; 0 = as the topology has them: planes_of()
+  int nodes = 0;                     ///< that it is wired for, where the cluster is a part of it; 0 = the cluster's
   std::string switch_name;           ///< "" = the usual switch of the NIC's speed and fabric
   std::string routing = "adaptive";  ///< "adaptive", "ecmp", "static", "spray"
   double efficiency = 0;             ///< achieved over line rate; 0 = the fabric's usual value

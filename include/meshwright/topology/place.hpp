@@ -18,9 +18,10 @@ struct Level {
   Seconds latency{};           ///< wire and switches between two neighbours at this level, one way
   BytesPerSecond bandwidth{};  ///< per rank and direction, line rate (collisions above the leaf and Network::efficiency
                                ///< included), with every group of the axis communicating at once
-  bool reduces = false;        ///< a switch at this level can reduce (NVLS, SHARP); whether it is used is a policy
-  int rings = 1;               ///< independent links of one rank at this level (torus directions, NICs of one rank)
-  std::string link;            ///< what limits it: "nvlink4", "infiniband leaf", "roce core (7:1)"
+  BytesPerSecond flow{};  ///< the same of few flows, that find uplinks idle but collide in them; zero = `bandwidth`
+  bool reduces = false;   ///< a switch at this level can reduce (NVLS, SHARP); whether it is used is a policy
+  int rings = 1;          ///< independent links of one rank at this level (torus directions, NICs of one rank)
+  std::string link;       ///< what limits it: "nvlink4", "infiniband leaf", "roce core (7:1)"
 };
 
 /// Place of every group of one axis (they are alike). The product of `ranks` is the group size.

@@ -1,7 +1,6 @@
 #pragma once
 // The scale-out network in tiers: how many switches deep it must be, what each tier reaches, and what one rank gets of
 // it. Closed form, from the cluster's description alone; fabric.hpp builds the same network as a graph.
-#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,10 +10,13 @@
 
 namespace meshwright::topology {
 
-/// Expected share of line rate that crosses tiers above the leaf under `routing` ("static", "ecmp", "adaptive",
-/// "spray"). ECMP: see expected_ecmp_efficiency in routing.hpp, of which this is the tabulated value for one to
-/// four flows a NIC.
-double routing_efficiency(const FabricKind& fabric, std::string_view routing);
+/// Flows on the fullest of `uplinks` when `flows` are hashed onto them: the mean over hashes, by taking the loads as
+/// independent Poisson counts, sum over k of 1 - P(load < k)^uplinks; never below the even share. 32 flows on 32
+/// uplinks: 3.6. Checked against expected_ecmp_efficiency (routing.hpp), which plays the hashes.
+double fullest_uplink(double flows, double uplinks);
+/// Expected share of line rate that NICs get across tiers above the leaf under `routing` ("static", "ecmp", "adaptive",
+/// "spray") when `nics` send through `uplinks` at once. ECMP: FabricKind::hashed_flows of each NIC, hashed.
+double routing_efficiency(const FabricKind& fabric, std::string_view routing, double nics = 64, double uplinks = 64);
 
 /// One tier, innermost first.
 struct Tier {
@@ -23,6 +25,8 @@ struct Tier {
   int hops = 1;                 ///< switches between two accelerators that meet at this tier
   double oversubscription = 1;  ///< downlink:uplink on the way up to this tier, product over the tiers below
   BytesPerSecond per_rank{};    ///< what one accelerator gets when all cross this tier at once
+  BytesPerSecond flow{};        ///< what it gets when few cross, as in a ring: no uplink is short, but flows collide
+  std::string limit{};          ///< what else than the tier limits it: "pcie-gen5 x16"; "" = the tier
 };
 
 struct TierPlan {
@@ -37,14 +41,7 @@ struct TierPlan {
 /// The tiers of a cluster's network. With Network::tiers = 0, the fewest that fit; empty for one node.
 TierPlan plan_tiers(const Cluster& cluster);
 
-/// NIC bandwidth of one accelerator when all of a node send at once; not more than its PCIe slot carries.
+/// NIC bandwidth of one accelerator when all of a node send at once; see hardware::rank_rate().
 BytesPerSecond nic_bandwidth_per_rank(const Cluster& cluster);
-/// x16 slot of "pcie-gen4" and the like, peak per direction; zero for other names.
-BytesPerSecond pcie_bandwidth(std::string_view pcie, int lanes = 16);
-/// Rates of PCIe 1 to 7 [GT/s a lane].
-inline constexpr std::array<double, 7> pcie_rates = {2.5, 5, 8, 16, 32, 64, 128};
-/// What `lanes` at a rate carry per direction after line coding: 8b/10b up to 5 GT/s, 128b/130b up to 32, above it
-/// flits of 256 bytes with 236 of data (PCI-SIG base specifications 1.0 to 7.0). 2.5 GT/s x1 is 0.25 GB/s.
-BytesPerSecond pcie_bandwidth(double giga_transfers, int lanes);
 
 }  // namespace meshwright::topology
