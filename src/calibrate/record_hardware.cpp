@@ -160,8 +160,9 @@ Cluster record_cluster(const Reader& record, const Catalog& catalog, const std::
   if (!fabric.empty()) node.fabric = fabric;
   if (const int nics = hardware.integer_or("nics_per_node", 0, 0, 1024); nics > 0) node.nics = nics;
   const double gbps = hardware.number_or("nic_gbps", 0);
-  constexpr double most_gbps = 1e6;
-  if (gbps > most_gbps) hardware.at("nic_gbps").fail("expected at most 1000000 Gb/s");
+  constexpr double least_gbps = 1e-3, most_gbps = 1e6;
+  if (gbps != 0 && !(gbps >= least_gbps && gbps <= most_gbps))
+    hardware.at("nic_gbps").fail("expected 0.001 to 1000000 Gb/s");
   if (gbps > 0) node.nic_bandwidth = BytesPerSecond::base(gbps * 1e9 / 8);
   say_scale_up(words, notes, hardware.integer_or("scale_up_domain", 0, 0, 1 << 20), used, node);
   const std::string p2p = lower(variable(env, "NCCL_P2P_LEVEL"));

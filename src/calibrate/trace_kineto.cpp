@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <streambuf>
 #include <unordered_map>
@@ -162,7 +163,8 @@ class TraceHandler : public nlohmann::json_sax<Json> {
 
   void finish_event() {
     const Event& e = event_;
-    if (e.phase != "X" || !(e.duration >= 0)) return;
+    constexpr double latest = 1e12, longest = 1e9;  // seconds: since 1970, and of anything that a trace shows
+    if (e.phase != "X" || !(e.duration >= 0 && e.duration <= longest && std::abs(e.start) <= latest)) return;
     if (e.name.starts_with("ProfilerStep#")) {
       auto& steps = e.category == "gpu_user_annotation" ? gpu_steps_ : trace_.annotated_steps;
       if (steps.size() < 4096) steps.emplace_back(e.start, e.start + e.duration);

@@ -86,7 +86,8 @@ std::vector<RankTrace> read_nsight(const std::filesystem::path& path) {
     TraceBuilder& builder = builders.try_emplace(device, trace).first->second;
     TraceKernel kernel{.start = sqlite3_column_double(rows.get(), 0) * 1e-9,
                        .end = sqlite3_column_double(rows.get(), 1) * 1e-9};
-    if (!(kernel.end >= kernel.start)) continue;
+    constexpr double latest = 1e12;
+    if (!(kernel.end >= kernel.start && kernel.start >= -latest && kernel.end <= latest)) continue;
     const KernelMeaning means = kernel_meaning(text(rows.get(), 4), "");
     kernel.kind = means.kind, kernel.collective = means.collective;
     builder.add(kernel, text(rows.get(), 3), "", 0);

@@ -42,7 +42,7 @@ std::vector<double> optimizer_ends(const RankTrace& trace) {
 Window window_of(const RankTrace& trace, std::vector<std::string>& notes) {
   const std::vector<double> ends = optimizer_ends(trace);
   if (ends.size() >= 2) return {ends.front(), ends.back(), static_cast<int>(ends.size()) - 1};
-  double last = 0;
+  double last = trace.kernels.front().end;
   for (const TraceKernel& k : trace.kernels) last = std::max(last, k.end);
   if (!trace.annotated_steps.empty()) {
     double start = trace.annotated_steps.front().first, end = start;
@@ -168,6 +168,7 @@ TracedStep traced_step(const RankTrace& trace, const Layout& layout) {
   step.rank = trace.rank;
   step.notes = trace.notes;
   const Window w = window_of(trace, step.notes);
+  if (!(w.end > w.start)) throw Error(trace.path, "no step in the trace: its kernels take no time");
   step.steps = w.steps;
   const auto axis_of = axes_of(trace, w, layout);
   std::vector<Edge> edges;

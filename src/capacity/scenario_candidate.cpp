@@ -112,7 +112,11 @@ std::vector<std::pair<std::string, std::string>> places_of(const json& object) {
 
 /// "cluster", "nodes" and "gpus" of a job file: flat fields moved to where they belong.
 json cluster_of(const Reader& r, const json& object) {
-  json node = object.value("node", json::object()), network = object.value("network", json::object());
+  for (const char* part : {"node", "network"}) {
+    if (r.has(part) && !r.at(part).is_object()) r.at(part).fail("expected an object of fields to change");
+  }
+  json node = r.has("node") ? object["node"] : json::object(),
+       network = r.has("network") ? object["network"] : json::object();
   for (const auto& [key, value] : object.items()) {
     if (among(node_members, key)) node[key] = value;
     if (among(network_members, key))
@@ -257,6 +261,8 @@ Candidate Scenario::candidate(std::uint64_t index, const std::string& key, const
   json* place = &out.object;
   for (std::size_t begin = 0, dot = 0; dot != std::string::npos; begin = dot + 1) {
     dot = key.find('.', begin);
+    if (!place->is_object() && !place->is_null())
+      throw Error(out.where, fmt::format("'{}' leads into something that is no object", key));
     place = &(*place)[key.substr(begin, dot == std::string::npos ? dot : dot - begin)];
   }
   *place = json::parse(value);

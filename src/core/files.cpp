@@ -162,7 +162,7 @@ struct InputFile::Impl {
 
   void refuse_too_much() const {
     if (given > most)
-      throw Error(path, fmt::format("holds more than {}, expected at most that", format(Bytes::base(double(most)))));
+      throw Error(path, fmt::format("holds more than {}, the most that is read", format(Bytes::base(double(most)))));
     if (gzip && given > swelling_counts_from && given / most_swelling > taken)
       throw Error(path,
                   fmt::format("inflates to more than {} times its size: nothing but padding does", most_swelling));

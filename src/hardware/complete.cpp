@@ -137,7 +137,20 @@ class Completion {
     return std::max(1, static_cast<int>(std::lround(static_cast<double>(node.nics) / node.accelerators * size)));
   }
 
+  /// Whoever says it: a rate of next to nothing makes times that no number holds.
+  void check_bandwidths() const {
+    constexpr double least = 1, most = 1e15;
+    for (const auto field : {&NodeSpec::scale_up_bandwidth, &NodeSpec::nic_bandwidth}) {
+      const std::optional<BytesPerSecond>& said = spec_.node.*field;
+      if (said && !(said->value() >= least && said->value() <= most))
+        throw Error(
+            spec_.node.where.empty() ? spec_.where : spec_.node.where,
+            fmt::format("found a bandwidth of {:g} B/s, expected more than zero, at most 1 PB/s", said->value()));
+    }
+  }
+
   void change_node() {
+    check_bandwidths();
     const NodeSpec& said = spec_.node;
     Node& node = cluster_.node;
     const bool whole = node.scale_up_domain == node.accelerators;

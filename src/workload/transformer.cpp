@@ -41,8 +41,10 @@ struct Bounds {
       refuse(field, fmt::format("{}", value), fmt::format("a whole number from 0 to {}", most));
   }
   void operator()(std::string_view field, double value) const {
-    if (!(value >= 0 && value <= most_parameters))
-      refuse(field, fmt::format("{}", value), fmt::format("a number from 0 to {:g}", most_parameters));
+    // A narrower embedding has fewer parameters than the sizes say (OPT-350M), never fewer than none.
+    const double least = field == "extra_params" ? -1.0 * model.vocab * model.hidden : 0;
+    if (!(value >= least && value <= most_parameters))
+      refuse(field, fmt::format("{}", value), fmt::format("a number from {:g} to {:g}", least, most_parameters));
   }
   void refuse(std::string_view field, const std::string& found, const std::string& expected) const {
     throw Error(where, fmt::format("model '{}': {}{} is {}, expected {}", model.name, part, field, found, expected));

@@ -91,7 +91,7 @@ def write(path, value):
         ({"model": {**MODEL, "extra_params_per_layer": -5}}, ["extra_params_per_layer"]),
         ({"model": {**MODEL, "experts": 1 << 30, "top_k": 2, "moe_ffn_hidden": 8}}, ["experts"]),
         ({"model": {**MODEL, "layers": 200000, "pattern": [{"layers": 100000}] * 2}}, ["layers"]),
-        ({"cluster": {"node": {"name": "dgx-h100", "accelerators": 4096}, "nodes": 1 << 24}}, ["accelerators"]),
+        ({"cluster": {"node": {"name": "dgx-h100", "accelerators": 4096}, "nodes": 1 << 24}, "nodes": None}, ["accelerators"]),
         ({"nodes": 1 << 24}, ["accelerators"]),
         ({"nodes": 2147483647}, ["/nodes", "2147483647"]),
         ({"cluster": {"node": {"name": "dgx-h100", "nic_bandwidth": "1e308 GB/s"}, "nodes": 1}}, ["nic_bandwidth"]),
@@ -149,7 +149,7 @@ def test_degrees_of_records_out_of_range(key, tmp_path):
 
 @pytest.mark.parametrize("size", ["1e308T", "nan", "-1", "inf", "1e400", "9999999T", ""])
 def test_message_sizes(size):
-    refused(Run("collective", "all_reduce", "--cluster", "dgx-h100", f"--begin={size}"), size or "found")
+    refused(Run("collective", "all_reduce", "--cluster", "dgx-h100", f"--begin={size}"), size or "-b")
 
 
 def test_a_sweep_of_sizes_ends():
@@ -375,13 +375,13 @@ def test_killed_sweeps_lose_and_double_nothing(tmp_path):
     scenario = {
         "name": "s",
         "workloads": [{"name": "w", "model": "llama-3.1-8b", "seq_len": 4096, "global_batch": 256, "tokens": "100B", "fix": "tp=2,pp=1,cp=1"}],
-        "candidates": [{"name": "c", "cluster": "dgx-h100", "vary": {"nodes": list(range(2, 18))}}],
+        "candidates": [{"name": "c", "cluster": "dgx-h100", "vary": {"nodes": [2, 3, 4, 6]}}],
     }
     path = write(tmp_path / "sweep.json", scenario)
     whole = Run("whatif", path, "--json", seconds=120)
     assert whole.returncode == 0, whole.stderr
-    step = whole.seconds / 12
-    for i in range(8):
+    step = whole.seconds / 8
+    for i in range(6):
         run = subprocess.Popen([program(), "whatif", path, "--store", tmp_path / "s.db", "--json"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         time.sleep(step * i / 2)
         run.kill()
@@ -448,5 +448,5 @@ def test_text_is_cut_between_characters(tmp_path):
 
 
 def test_environment_of_any_length():
-    refused(Run("model", "list", env={"MESHWRIGHT_HARDWARE": "x" * 100000}), "folder")
-    refused(Run("model", "list", env={"MESHWRIGHT_HARDWARE": "/dev/null/" + "x" * 300}), "folder")
+    refused(Run("hardware", "list", env={"MESHWRIGHT_HARDWARE": "x" * 100000}), "folder")
+    refused(Run("hardware", "list", env={"MESHWRIGHT_HARDWARE": "/dev/null/" + "x" * 300}), "folder")

@@ -118,7 +118,7 @@ TEST(ReadFile, IsBounded) {
                 while (small.read(piece.data(), piece.size()) > 0) {
                 }
               }),
-              HasSubstr("more than 64 B"));
+              HasSubstr("more than 64.0 B"));
 }
 
 TEST(WriteFile, LeavesNothingBesideAndKeepsPermissions) {

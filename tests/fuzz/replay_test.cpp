@@ -13,7 +13,8 @@ class Replay : public testing::TestWithParam<Target> {};
 TEST_P(Replay, ReadsOrRefuses) {
   const std::vector<std::string> seeds = read_seeds(source_dir() / "tests/fuzz/corpus" / GetParam().name);
   ASSERT_FALSE(seeds.empty());
-  for (const std::string& seed : seeds) GetParam().run(seed);
+  for (const std::string& seed : seeds)
+    EXPECT_TRUE(GetParam().run(seed)) << "a seed is refused: " << seed.substr(0, 80);
   Mutator mutator(seeds, 20261201);
   for (int i = 0; i < 300; ++i) GetParam().run(mutator.next());
 }

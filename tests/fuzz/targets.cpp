@@ -40,15 +40,17 @@ void require(bool holds, const char* what) {
   std::abort();
 }
 
-/// Runs `body`; a refusal has to be one line that a terminal can show.
+/// Runs `body` and says whether it came to its end; a refusal has to be one line that a terminal can show.
 template <class Body>
-void refusable(Body body) {
+bool refusable(Body body) {
   try {
     body();
+    return true;
   } catch (const Error& error) {
     const std::string_view line = error.what();
     require(!line.empty() && line.size() < 5000, "a refusal says something, in bounds");
     require(!has_controls(line) && line.find('\n') == std::string_view::npos, "a refusal is one line without controls");
+    return false;
   }
 }
 
@@ -140,8 +142,8 @@ void log(std::string_view input) {
   const TemporaryFile file(input, ".log");
   const RunLog read = read_run_log(file.path());
   require(sound(read.steps.median), "a step has a time");
-  job_of_log(read, {.model = "llama-3.1-8b", .cluster = "dgx-h100", .nodes = 1});
-  read_own_runs(file.path(), builtin_catalog(), {.model = "llama-3.1-8b", .cluster = "dgx-h100"});
+  refusable([&] { job_of_log(read, {.model = "llama-3.1-8b", .cluster = "dgx-h100", .nodes = 1}); });
+  refusable([&] { read_own_runs(file.path(), builtin_catalog(), {.model = "llama-3.1-8b", .cluster = "dgx-h100"}); });
 }
 
 void nccl_log(std::string_view input) {
@@ -225,8 +227,8 @@ void json(std::string_view input) {
 }
 
 template <void (*run)(std::string_view)>
-void guarded(std::string_view input) {
-  refusable([&] { run(input); });
+bool guarded(std::string_view input) {
+  return refusable([&] { run(input); });
 }
 
 constexpr Target table[] = {

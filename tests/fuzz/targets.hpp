@@ -8,7 +8,7 @@ namespace meshwright::fuzz {
 
 struct Target {
   std::string_view name;                ///< also the folder of its seeds in tests/fuzz/corpus
-  void (*run)(std::string_view input);  ///< aborts on a fault
+  bool (*run)(std::string_view input);  ///< true where it was read; aborts on a fault
 };
 std::span<const Target> targets();
 /// The target of that name; null where there is none.

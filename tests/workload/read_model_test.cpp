@@ -106,14 +106,16 @@ TEST(ReadModel, EveryFieldHasARange) {
   EXPECT_EQ(refusal([](Transformer&) {}), "accepted");
   for (const int layers : {0, -1, 10001, 2147483647})
     EXPECT_THAT(refusal([&](Transformer& m) { m.layers = layers; }), HasSubstr("layers is"));
-  EXPECT_THAT(refusal([](Transformer& m) { m.vocab = 2147483647; }), HasSubstr("vocab is 2147483647, expected a whole"));
-  EXPECT_THAT(refusal([](Transformer& m) { m.extra_params = -1; }), HasSubstr("extra_params is -1"));
+  EXPECT_THAT(refusal([](Transformer& m) { m.vocab = 2147483647; }),
+              HasSubstr("vocab is 2147483647, expected a whole"));
+  EXPECT_THAT(refusal([](Transformer& m) { m.extra_params = -6401; }), HasSubstr("extra_params is -6401"));
   EXPECT_THAT(refusal([](Transformer& m) { m.extra_params = std::numeric_limits<double>::infinity(); }),
               HasSubstr("extra_params is inf"));
   EXPECT_THAT(refusal([](Transformer& m) { m.state_space.inner = -5; }), HasSubstr("state_space/inner is -5"));
   EXPECT_THAT(refusal([](Transformer& m) { m.latent.v_head_dim = 1 << 30; }), HasSubstr("latent/v_head_dim"));
   EXPECT_THAT(refusal([](Transformer& m) { m.mtp_layers = 1 << 30; }), HasSubstr("mtp_layers"));
-  EXPECT_THAT(refusal([](Transformer& m) { m.pattern.assign(2, LayerShape{.kv_heads = -1}); }), HasSubstr("pattern/kv"));
+  EXPECT_THAT(refusal([](Transformer& m) { m.pattern.assign(2, LayerShape{.kv_heads = -1}); }),
+              HasSubstr("pattern/kv"));
 }
 
 TEST(ReadModel, PatternsAreBounded) {

@@ -81,6 +81,7 @@ int main(int argc, char** argv) {
   hold_standard_streams();
   Output output;
   const int code = guarded([&] { return run(argc, argv); });
+  if (code == exit_bad_input) output.discard();
   const int printed = guarded([&] {
     output.finish();
     return 0;

@@ -21,6 +21,8 @@ class Output : public std::streambuf {
   ~Output() override;
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
+  /// Forgets what is not written yet: bad input says nothing on stdout.
+  void discard() { held_.clear(); }
   /// Writes what is left. Throws OutputFailed where anything could not be written since the start.
   void finish();
 
