@@ -120,7 +120,10 @@ double in_switch_rounds(double bytes, double lanes) noexcept {
   constexpr double half_way = 1.41421356;
   constexpr Chunk chunks[] = {{16384, 0}, {32768, 2 * half_way}, {65536, 8 * half_way}, {131072, 64 * half_way}};
   double rounds = INFINITY;
-  for (const Chunk& c : chunks) rounds = std::min(rounds, std::max(bytes / (lanes * c.bytes), c.fewest_rounds));
+  for (const Chunk& c : chunks) {
+    const double whole = bytes / (lanes * c.bytes);
+    rounds = std::min(rounds, std::cbrt(std::pow(whole, 3) + std::pow(c.fewest_rounds, 3)));  // a rounded maximum
+  }
   return rounds;
 }
 

@@ -54,7 +54,7 @@ void refuse_too_large(const Cluster& cluster) {
   };
   refuse(cluster.accelerators(), "accelerators", most);
   refuse(nics, "NICs", most);
-  if (is_torus(node)) return;
+  if (is_torus(node.scale_up)) return;
   refuse(unit, "accelerators in one node or scale-up domain", largest);
   refuse(unit_nics, "NICs in one node or scale-up domain", most_in_unit);
 }
