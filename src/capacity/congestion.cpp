@@ -47,6 +47,18 @@ std::vector<double> fair_rates(const FlowProblem& problem) {
       {.capacity = problem.capacity, .first = problem.first, .uses = uses, .weight = {}, .bound = {}});
 }
 
+/// What senders put into the network before anything slows them: an equal share of their own port.
+std::vector<double> line_rates(const FlowProblem& problem) {
+  std::vector<double> shares(problem.capacity.size(), 0), rates(problem.bytes.size(), 0);
+  const auto port = [&](std::size_t f) -> const topology::FlowShare& { return problem.uses[problem.first[f]]; };
+  const auto moves = [&](std::size_t f) { return problem.first[f + 1] > problem.first[f]; };
+  for (std::size_t f = 0; f < rates.size(); ++f)
+    if (moves(f)) shares[port(f).resource] += port(f).share;
+  for (std::size_t f = 0; f < rates.size(); ++f)
+    if (moves(f)) rates[f] = problem.capacity[port(f).resource] / shares[port(f).resource];
+  return rates;
+}
+
 /// What is left of the offered rates where queues are first-in-first-out and lossless.
 std::vector<double> blocked_rates(const FlowProblem& problem, const std::vector<double>& offered) {
   std::vector<double> load(problem.capacity.size(), 0);
@@ -103,7 +115,7 @@ CongestionShares congestion(const topology::Fabric& fabric, std::span<const topo
       .routing = topology::routing_kind(profile.routing, "profile"), .flows_a_pair = profile.queue_pairs, .seed = seed};
   const FlowProblem problem = topology::flow_problem(fabric, flows, options);
   const std::vector<double> fair = fair_rates(problem);
-  const std::vector<double> rates = profile.head_of_line ? blocked_rates(problem, ideal) : fair;
+  const std::vector<double> rates = profile.head_of_line ? blocked_rates(problem, line_rates(problem)) : fair;
   double sum = 0;
   std::size_t victims = 0;
   for (std::size_t f = 0; f < rates.size(); ++f) {

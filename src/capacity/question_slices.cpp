@@ -76,81 +76,111 @@ Assembled assembled(const std::vector<int>& pod, const std::vector<int>& edge, i
   return share;
 }
 
+/// The best shape of one phase, or the one that the phase before had where that is as good.
+const SliceShape& shape_for(const PhasePlan& plan, const std::vector<SliceShape>& shapes, const SliceShape& usual,
+                            const SliceShape* before) {
+  const auto time_on = [&](const SliceShape& s) { return step_on(plan, usual, s); };
+  const SliceShape& best = *std::ranges::min_element(shapes, {}, time_on);
+  constexpr double as_good = 1.001;
+  return before != nullptr && time_on(*before) <= time_on(best) * as_good ? *before : best;
+}
+
+/// A shape of its own for each phase.
+struct Changing {
+  double seconds = 0;  ///< steps and changes
+  int changes = 0;
+  question_json phases = question_json::array();
+  std::vector<std::string> lines;
+};
+
+Changing shape_by_phase(const std::vector<PhasePlan>& plans, const std::vector<SliceShape>& shapes,
+                        const SliceShape& usual, Seconds switching) {
+  Changing out;
+  const SliceShape* before = nullptr;
+  for (const PhasePlan& p : plans) {
+    const auto time_on = [&](const SliceShape& s) { return step_on(p, usual, s); };
+    const SliceShape& shape = shape_for(p, shapes, usual, before);
+    const SliceShape& worst = *std::ranges::max_element(shapes, {}, time_on);
+    const Seconds least = time_on(shape), most = time_on(worst);
+    out.changes += before != nullptr && before != &shape ? 1 : 0;
+    before = &shape;
+    out.seconds += least.value() * p.steps;
+    out.phases.push_back({{"phase", p.name},
+                          {"shape", shape.text()},
+                          {"step_s", least.value()},
+                          {"worst_shape", worst.text()},
+                          {"worst_step_s", most.value()}});
+    out.lines.push_back(most < least * 1.001 ? fmt::format("{}: every shape takes {} a step", p.name, format(least))
+                                             : fmt::format("{}: best on {} ({} a step), worst on {} ({})", p.name,
+                                                           shape.text(), format(least), worst.text(), format(most)));
+  }
+  out.seconds += out.changes * switching.value();
+  return out;
+}
+
+double run_on(const SliceShape& shape, const std::vector<PhasePlan>& plans, const SliceShape& usual) {
+  double run = 0;
+  for (const PhasePlan& p : plans) run += step_on(p, usual, shape).value() * p.steps;
+  return run;
+}
+
+/// The whole machine that such nodes come in, not the part that the candidate takes of it.
+std::vector<int> pod_of(const Asked& asked, const parallel::Job& job) {
+  const Node& node = job.cluster.node;
+  const auto whole = std::ranges::find(asked.catalog.nodes, node.name, &Node::name);
+  const int domain = whole == asked.catalog.nodes.end() ? node.scale_up_domain : whole->scale_up_domain;
+  return topology::torus_shape(std::max(domain, job.accelerators), 3);
+}
+
+void tell_failed_cubes(const Reader& q, const std::vector<int>& pod, const std::vector<int>& edge,
+                       std::vector<std::string>& lines, question_json& object) {
+  const int failed = q.integer_or("failed_cubes", 1, 0, 4096);
+  const Assembled share = assembled(pod, edge, failed, q.integer_or("draws", 200, 1, 100000),
+                                    static_cast<std::uint64_t>(q.integer_or("seed", 1)));
+  lines.push_back(
+      fmt::format("with {} failed cubes anywhere in a pod of {}x{}x{}, {} of draws still have the slice behind optical "
+                  "switches, {} with fixed cables",
+                  failed, pod[0], pod[1], pod[2], format_percent(share.optical), format_percent(share.wired)));
+  object["failed_cubes"] = failed;
+  object["optical"] = share.optical;
+  object["wired"] = share.wired;
+}
+
 }  // namespace
 
 Answer optical_slices(const Asked& asked) {
   const Reader q = members(asked, {"candidate", "workload", "switching", "failed_cubes", "draws", "seed"});
   const Candidate candidate = candidate_of(asked, q, "candidate");
-  const Workload& workload = workload_of(asked, q);
   const Seconds switching = q.has("switching") ? read_time(q.at("switching")) : Seconds::base(300);
   std::optional<parallel::Job> job;
-  const std::vector<PhasePlan> plans = phase_plans(asked, candidate, workload, job);
+  const std::vector<PhasePlan> plans = phase_plans(asked, candidate, workload_of(asked, q), job);
   const Node& node = job->cluster.node;
   if (node.scale_up != hardware::ScaleUpKind::torus_3d)
     throw Error(asked.question.where, fmt::format("{} is no 3D torus with optical switches", candidate.name));
-  const std::vector<int> usual_edge = topology::torus_shape(job->accelerators, 3);
   const BytesPerSecond link = node.scale_up_bandwidth / 6;
-  const SliceShape usual = topology::evaluate_slice(usual_edge, link);
+  const SliceShape usual = topology::evaluate_slice(topology::torus_shape(job->accelerators, 3), link);
   const std::vector<SliceShape> shapes = topology::slice_shapes(job->accelerators, link);
+  const auto run = [&](const SliceShape& s) { return run_on(s, plans, usual); };
+  const SliceShape& one = *std::ranges::min_element(shapes, {}, run);
   question_json rows = question_json::array();
-  std::vector<std::string> lines;
-  // Of each shape the whole run; of each phase its best shape.
-  double best_one = 1e300, changing = 0;
-  std::string one_shape, last;
-  std::vector<int> edge = usual_edge;
-  int changes = 0;
-  for (const SliceShape& s : shapes) {
-    double run = 0;
-    for (const PhasePlan& p : plans) run += step_on(p, usual, s).value() * p.steps;
+  for (const SliceShape& s : shapes)
     rows.push_back({{"shape", s.text()},
-                    {"run_s", run},
+                    {"run_s", run(s)},
                     {"all_to_all", s.all_to_all.value()},
                     {"bisection", s.bisection.value()}});
-    if (run < best_one * (1 - 1e-9)) best_one = run, one_shape = s.text(), edge = s.edge;
-  }
-  question_json phases = question_json::array();
-  for (const PhasePlan& p : plans) {
-    const auto time_on = [&](const SliceShape& s) { return step_on(p, usual, s); };
-    const auto least = std::ranges::min_element(shapes, {}, time_on),
-               most = std::ranges::max_element(shapes, {}, time_on);
-    changing += time_on(*least).value() * p.steps;
-    changes += !last.empty() && last != least->text() ? 1 : 0;
-    last = least->text();
-    phases.push_back({{"phase", p.name},
-                      {"shape", least->text()},
-                      {"step_s", time_on(*least).value()},
-                      {"worst_shape", most->text()},
-                      {"worst_step_s", time_on(*most).value()}});
-    if (time_on(*most) < time_on(*least) * 1.001) {
-      lines.push_back(fmt::format("{}: every shape takes {} a step", p.name, format(time_on(*least))));
-      continue;
-    }
-    lines.push_back(fmt::format("{}: best on {} ({} a step), worst on {} ({})", p.name, least->text(),
-                                format(time_on(*least)), most->text(), format(time_on(*most))));
-  }
-  changing += changes * switching.value();
-  lines.push_back(fmt::format("one shape for all: {}, {}; a shape for each phase, {} changes of {}: {}", one_shape,
-                              format(Seconds::base(best_one)), changes, format(switching),
-                              format(Seconds::base(changing))));
-  question_json object = {
-      {"shapes", rows},         {"phases", phases},   {"one_shape", one_shape},          {"one_shape_s", best_one},
-      {"changing_s", changing}, {"changes", changes}, {"switching_s", switching.value()}};
-  // The pod is the whole machine that such nodes come in, not the part that the candidate takes of it.
-  const auto whole = std::ranges::find(asked.catalog.nodes, node.name, &Node::name);
-  const int domain = whole == asked.catalog.nodes.end() ? node.scale_up_domain : whole->scale_up_domain;
-  const std::vector<int> pod = topology::torus_shape(std::max(domain, job->accelerators), 3);
-  if (job->accelerators % 64 == 0) {
-    const int failed = q.integer_or("failed_cubes", 1, 0, 4096);
-    const Assembled share = assembled(pod, edge, failed, q.integer_or("draws", 200, 1, 100000),
-                                      static_cast<std::uint64_t>(q.integer_or("seed", 1)));
-    lines.push_back(
-        fmt::format("with {} failed cubes anywhere in a pod of {}x{}x{}, {} of draws still have the slice behind "
-                    "optical switches, {} with fixed cables",
-                    failed, pod[0], pod[1], pod[2], format_percent(share.optical), format_percent(share.wired)));
-    object["failed_cubes"] = failed;
-    object["optical"] = share.optical;
-    object["wired"] = share.wired;
-  }
+  Changing changing = shape_by_phase(plans, shapes, usual, switching);
+  std::vector<std::string> lines = std::move(changing.lines);
+  lines.push_back(fmt::format("one shape for all: {}, {}; a shape for each phase, {} changes of {}: {}", one.text(),
+                              format(Seconds::base(run(one))), changing.changes, format(switching),
+                              format(Seconds::base(changing.seconds))));
+  question_json object = {{"shapes", rows},
+                          {"phases", changing.phases},
+                          {"one_shape", one.text()},
+                          {"one_shape_s", run(one)},
+                          {"changing_s", changing.seconds},
+                          {"changes", changing.changes},
+                          {"switching_s", switching.value()}};
+  if (job->accelerators % 64 == 0) tell_failed_cubes(q, pod_of(asked, *job), one.edge, lines, object);
   return answer(asked, std::move(lines), object);
 }
 

@@ -123,7 +123,7 @@ json cluster_of(const Reader& r, const json& object) {
       network[key] = key == "oversubscription" && value.is_number() ? json::array({value}) : value;
   }
   if (const auto profile = r.find("congestion")) {
-    if (network.contains("routing")) r.fail("expected 'congestion' or 'routing', found both");
+    if (network.contains("routing")) profile->fail("expected 'congestion' or 'routing', found both");
     network["routing"] = congestion_profile(profile->string(), profile->where()).routing;
   }
   const json& cluster = object.at("cluster");

@@ -155,7 +155,7 @@ TEST(Estimate, LocalDisksHelpAgainstSoftwareOnly) {
   RunCase run = case_of("dgx-h100", 4096);
   run.state = Bytes::base(2e13);
   RunAssumptions usual;
-  usual.inputs.set("checkpoint.store_write", 1e8);
+  usual.inputs.set("checkpoint.store_write", 1e7);
   RunAssumptions disk = usual, peer = usual;
   disk.checkpoint.mode = CheckpointMode::local;
   peer.checkpoint.mode = CheckpointMode::peer;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "meshwright/capacity/estimate.hpp"
+#include "meshwright/search/search.hpp"
 
 namespace meshwright::tests {
 namespace {
@@ -185,6 +186,25 @@ TEST(Published, Nvl72AgainstDomainsOfEight) {
   const double ratio = step_of(b200) / step_of(gb200);
   EXPECT_GE(ratio, 1.28);
   EXPECT_LE(ratio, 1.65);
+}
+
+double best_days(const char* precision) {
+  const std::string text =
+      std::string(R"({"model": "llama-3.1-70b", "cluster": "dgx-h100", "nodes": 128, "seq_len": 4096,
+    "global_batch": 1024, "precision": ")") +
+      precision + "\"}";
+  const parallel::Job job = parallel::read_job(Reader::text(text, "job"), builtin_catalog());
+  const search::SearchResult found = search::search(job, {.top = 1});
+  const RunSchedule schedule{.phases = {{"main", 15e12, job.seq_len, job.global_batch}}};
+  const RunCase run = make_run(builtin_catalog(), job, found.best.front().prediction, schedule, {}, "run");
+  return estimate_run(run, {}).wall.value() / 86400;
+}
+
+// 70B on 15 T tokens on 1,024 H100: 147 to 154 days in bf16, 105 to 117 in fp8, from published benchmark rates
+// (golodiuk.com, How long to train a 70B LLM, 2025-06-27).
+TEST(Published, SeventyBillionOnOneThousandH100) {
+  EXPECT_NEAR(best_days("bf16"), 150, 0.1 * 150);
+  EXPECT_NEAR(best_days("fp8"), 110, 0.12 * 110);
 }
 
 // ByteRobust (SOSP 2025, section 8): 0.97 on 9,600 GPUs over three months of a dense model.

@@ -35,20 +35,20 @@ def answer():
 
 
 def test_a_run_agrees_with_its_prediction():
-    job = mw.Job(model=mw.model("llama-3.1-8b"), cluster=mw.cluster("dgx-h100", nodes=2), seq_len=4096, global_batch=512)
-    layout = mw.Layout(tp=1, dp=16, zero_stage=1)
+    job = mw.Job(model=mw.model("llama-3.1-8b"), cluster=mw.cluster("dgx-h100", nodes=8), seq_len=4096, global_batch=512)
+    layout = mw.Layout(tp=1, dp=64, zero_stage=1)
     run = mw.run(job, "100B", layout)
     assert run["steps"] == 47684  # 1e11 / (512 * 4096), rounded up
     least = run["steps"] * mw.predict(job, layout).step_time / 86400
     assert least < run["days"] < 1.1 * least
-    assert run["gpu_hours"] == pytest.approx(run["days"] * 24 * 16)
+    assert run["gpu_hours"] == pytest.approx(run["days"] * 24 * 64)
     assert sum(part["value"] for part in run["time"]["parts"]) == pytest.approx(run["days"] * 86400)
     assert any("prices.energy" in line for line in run["assumptions"])
 
 
 def test_a_run_takes_what_is_assumed():
     job = mw.Job(model=mw.model("llama-3.1-8b"), cluster=mw.cluster("dgx-h100", nodes=1), seq_len=4096, global_batch=64)
-    layout = mw.Layout(tp=1, dp=8, zero_stage=1)
+    layout = mw.Layout(tp=2, dp=4, zero_stage=1)
     rented = mw.run(job, 1e10, layout, assume={"prices": {"gpu_hour": "2 USD/h"}})
     assert rented["rented"] and rented["cost_usd"] == pytest.approx(2 * rented["gpu_hours"])
     with pytest.raises(mw.Error, match="/prices/gpu_hour"):

@@ -31,9 +31,9 @@ struct CongestionShares {
 };
 
 /// The flows under a profile, as a fluid: without head-of-line blocking every flow gets its max-min fair share along
-/// its route; with it a link that is offered more than it carries slows everything that enters through the ports
-/// behind it, in proportion, back to the senders (priority flow control: a paused port pauses all of its class).
-/// `seed` is that of the hash.
+/// its route; with it senders begin at line rate, and a link that is offered more than it carries slows everything that
+/// enters through the ports behind it, in proportion, back to the senders (priority flow control: a paused port pauses
+/// all of its class). `seed` is that of the hash.
 CongestionShares congestion(const topology::Fabric& fabric, std::span<const topology::Flow> flows,
                             const CongestionProfile& profile, std::uint64_t seed = 1);
 
