@@ -99,7 +99,7 @@ TEST(Layout, ChecksWhatAProgramSets) {
   };
   EXPECT_EQ(said({}), "");
   EXPECT_EQ(said({.vp = 0}), "layout/vp: found 0, expected a whole number from 1 to 4096");
-  EXPECT_EQ(said({.etp = -1}), "layout/etp: found -1, expected a whole number from 0 to 4096");
+  EXPECT_EQ(said({.etp = -1}), "layout/etp: found -1, expected a whole number from 1 to 4096");
   EXPECT_EQ(said({.zero_stage = 4}), "layout/zero_stage: found 4, expected a whole number from 0 to 3");
 }
 

@@ -71,7 +71,7 @@ TEST(Search, AgreesWithEnumeration) {
 
 TEST(Search, WithoutABoundEveryLayoutThatRunsIsEvaluated) {
   for (const Job& job : small_jobs()) {
-    SearchOptions all = options(1 << 20, true);
+    SearchOptions all = options(100000, true);
     all.objective = objective("memory", "test");
     const SearchResult result = search(job, all);
     const Enumeration enumeration(job, max_micro_batch);
@@ -298,8 +298,11 @@ TEST(Search, EndsOnRequestWithTheBestSoFar) {
 }
 
 TEST(Search, TheLargestMicroBatchEnds) {
-  SearchOptions large = {.top = 1, .space = {.max_micro_batch = INT_MAX}};
-  EXPECT_FALSE(search(test_job("llama-3.2-1b", "dgx-h100", 1, 4096, 1 << 24), large).best.empty());
+  const Job job = test_job("llama-3.2-1b", "dgx-h100", 1, 4096, 1 << 24);
+  SearchOptions large = {.top = 1, .space = {.max_micro_batch = largest_degree}};
+  EXPECT_FALSE(search(job, large).best.empty());
+  large.space.max_micro_batch = INT_MAX;
+  EXPECT_THROW(search(job, large), Error);
 }
 
 TEST(Search, RefusesOptionsThatMeanNothing) {
