@@ -36,6 +36,7 @@ struct JobSpec {
   std::string precision{};                  ///< "" = bf16
   std::string framework{};                  ///< "" = megatron-core
   std::string framework_version{}, date{};  ///< the release, or when it ran; both "" = the newest
+  std::string overlay{};                    ///< one that ships (data/overlays), over the catalogue; "" = none
   std::optional<Reader> recipe{};           ///< a "recipe" object, over that of the stack's release
   std::optional<double> moe_imbalance{};    ///< busiest expert rank over the mean, 1 to 1000; nothing = 1
   std::optional<Reader> layout{};           ///< a "layout" object, whose defaults follow from the job
@@ -96,7 +97,8 @@ class Job {
 };
 
 /// {"model", "cluster", "nodes", "gpus", "seq_len", "global_batch", "precision", "framework", "framework_version",
-/// "recipe", "moe_imbalance", "layout"}; unknown keys are refused. "model" and "cluster" are names, paths or objects.
+/// "overlay", "recipe", "moe_imbalance", "layout"}; unknown keys are refused. "model" and "cluster" are names, paths or
+/// objects.
 JobSpec read_job_spec(const Reader& reader);
 /// The object that read_job_spec() reads: what was said, and nothing else.
 std::string to_json(const JobSpec& spec);
