@@ -139,7 +139,7 @@ void bind_prediction(py::module_& module) {
       .def_readonly("comm_share", &Explained::comm_share, "Exposed communication over step time")
       .def_readonly("warnings", &Explained::warnings)
       .def_readonly("assumptions", &Explained::assumptions)
-      .def_property_readonly("fits", [](const Explained& p) { return p.fit != Fit::does_not_fit; })
+      .def_property_readonly("fits", [](const Explained& p) { return p.fits_probability >= 0.5; })
       .def_property_readonly(
           "peak_memory", [](const Explained& p) { return p.memory.reserved.value(); }, "Bytes")
       .def_property_readonly(

@@ -35,8 +35,8 @@ std::string reason(const RunCheck& c) {
   if (c.tier == "C") return "layout or figure derived, see the source";
   const Layout& l = c.prediction->layout;
   if (l.ep > 1) return "expert exchange and routing of that release";
-  if (c.set == "ultrascale" && l.tp > 8) return "tensor parallelism across nodes of a shared network";
-  if (c.framework == "nanotron" && l.pp > 1) return "blocking sends of the stack between nodes";
+  if (l.tp > c.node_accelerators) return "tensor parallelism across nodes";
+  if (l.pp > 1 && l.accelerators() > c.node_accelerators) return "sends between nodes";
   if (l.zero_stage == 3) return "what a stack hides of its gathers";
   return "not explained by the configuration";
 }
@@ -85,14 +85,15 @@ std::string accuracy_markdown(std::span<const RunCheck> checks) {
       "time in %, predicted against measured.\n\n"
       "*Constant rate* is the simplest model there is: one rate for each device, number format and stack, the "
       "median of these very runs (so it is flattered). A run is left out only by a written rule that does "
-      "not look at its error: adapters, models or layouts that were not published, and jobs that their own "
+      "not look at its error: models or layouts that were not published, and jobs that their own "
       "twins show to be sick (shown with them in too). Runs of one configuration under different releases "
       "differ by 2 % (median) to 8 % (p90): the noise floor.\n\n";
   out += "## Headline\n\n" + figures_table(groups, "headline") + figures_table(groups, "all");
   for (const auto& [title, prefix] :
        {std::pair{"By stack", "framework:"}, std::pair{"By device", "device:"},
         std::pair{"By number format", "precision:"}, std::pair{"By source", "set:"},
-        std::pair{"By tier (A: all known; C: incomplete or derived)", "tier:"}, std::pair{"Other tasks", "task:"}}) {
+        std::pair{"By tier (A: all known; C: incomplete or derived)", "tier:"}, std::pair{"Other tasks", "task:"},
+        std::pair{"Stacks that no profile knows (predicted as any stack, counted nowhere else)", "unknown stack:"}}) {
     out += fmt::format("## {}\n\n", title) + figures_table(groups, prefix);
   }
   out += left_out_figures();

@@ -1,48 +1,14 @@
 #include "calibrate/run_layout.hpp"
 
 #include <algorithm>
-#include <array>
 
 namespace meshwright::calibrate {
 namespace {
 
-/// What a stack does where a record does not say. A null is resolved by this row and by nothing else.
-struct Usual {
-  std::string_view framework;  ///< as records spell it
-  bool sequence_parallel;      ///< with tp > 1
-  bool tp_comm_overlap;        ///< with tp > 1 and sequence parallelism
-  bool overlap;                ///< gradient reduction and parameter gathers
-  int zero_stage;
-  Recompute recompute;
-};
-constexpr std::array<Usual, 16> usual_rows = {{
-    {"megatron-lm", true, false, true, 1, Recompute::none},
-    {"nemo", true, true, true, 1, Recompute::none},
-    {"megatron-bridge", true, true, true, 1, Recompute::none},
-    {"megatron-deepspeed", false, false, false, 0, Recompute::full},
-    {"deepspeed", false, false, true, 3, Recompute::full},
-    {"gpt-neox", false, false, false, 1, Recompute::full},
-    {"megascale", true, true, true, 1, Recompute::none},
-    {"nanotron", true, false, false, 0, Recompute::none},
-    {"torchtitan", true, false, true, 3, Recompute::selective},
-    {"llm-foundry", false, false, true, 3, Recompute::none},
-    {"fms-fsdp", false, false, true, 3, Recompute::none},
-    {"nemo-automodel", true, false, true, 3, Recompute::none},
-    {"maxtext", true, true, true, 3, Recompute::selective},
-    {"jax-pax", true, true, true, 3, Recompute::selective},
-    {"neuronx", true, false, true, 1, Recompute::selective},
-    {"other", true, false, true, 1, Recompute::none},
-}};
-
-const Usual& usual_of(std::string_view framework) {
-  const auto row =
-      std::find_if(usual_rows.begin(), usual_rows.end(), [&](const Usual& u) { return u.framework == framework; });
-  return row == usual_rows.end() ? usual_rows.back() : *row;
-}
-
-/// Reads members of "layout" and notes which were resolved by rule.
+/// Reads members of "layout", else what the record's flags say of them, and notes which were resolved by rule.
 struct Reading {
   Reader layout;
+  std::optional<Reader> flags;
   std::vector<std::string>& assumptions;
 
   int degree(std::string_view key, int fallback, int most, int least = 1) const {
@@ -50,6 +16,7 @@ struct Reading {
     return layout.integer_or(key, fallback, least, most);
   }
   bool flag(std::string_view key, bool fallback) const {
+    if (!layout.has(key) && flags && flags->has(key)) return flags->at(key).boolean();
     if (!layout.has(key)) note(key, fallback ? "true" : "false");
     return layout.boolean_or(key, fallback);
   }
@@ -58,7 +25,7 @@ struct Reading {
   }
 };
 
-Recompute recompute_of(const Reading& r, const Usual& usual) {
+Recompute recompute_of(const Reading& r, const UsualChoices& usual) {
   if (!r.layout.has("recompute")) r.note("recompute", std::string(name(usual.recompute)));
   const std::string text = r.layout.string_or("recompute", std::string(name(usual.recompute)));
   if (text == "full") return Recompute::full;
@@ -78,26 +45,16 @@ int virtual_stages_unsaid(const Reader& layout, int layers, int pp) {
   return interleaved ? std::max(1, (layers + pp - 1) / pp) : 1;
 }
 
-int zero_stage_of(const Reading& r, const Usual& usual) {
-  if (r.layout.boolean_or("fsdp", false)) return 3;
+int zero_stage_of(const Reading& r, const UsualChoices& usual) {
+  const bool sharded = r.flags && r.flags->has("zero_stage");  // Megatron-FSDP: as published recipes switch it on
+  if (r.layout.boolean_or("fsdp", false) || sharded) return 3;
   return std::min(3, r.degree("zero_stage", usual.zero_stage, 99, 0));
 }
 
 }  // namespace
 
-std::string profile_of_record(const std::string& framework_name, const std::string& version, const std::string& date) {
-  // Stacks that records file under "other" and name in the version.
-  if (version.starts_with("HAI-LLM")) return "hai-llm";
-  const bool old = !date.empty() && date < "2023";
-  // Flash attention entered Megatron at the end of 2022; before, attention was a chain of batched GEMM, softmax, GEMM.
-  if (old && (framework_name == "megatron-lm" || framework_name == "nemo")) return "bignlp";
-  // The fork that BLOOM's group trained with is not the later Megatron-DeepSpeed.
-  if (old && framework_name == "megatron-deepspeed") return "megatron-deepspeed-2022";
-  return framework_name;
-}
-
-std::string resolve_degrees(const Reader& record, const std::string& framework, JobSpec& spec, Layout& l) {
-  const Reading r{record.at("layout"), spec.assumptions};
+std::string resolve_degrees(const Reader& record, const UsualChoices& usual, JobSpec& spec, Layout& l) {
+  const Reading r{record.at("layout"), {}, spec.assumptions};
   if (!r.layout.has("tp") && !r.layout.has("pp") && !r.layout.boolean_or("fsdp", false))
     return "layout not published: no parallel degrees";
   const int devices = spec.cluster.accelerators;
@@ -108,12 +65,10 @@ std::string resolve_degrees(const Reader& record, const std::string& framework, 
   l.dp = static_cast<int>(std::max(1LL, devices / (1LL * l.tp * l.pp * l.cp)));
   if (l.accelerators() != devices)
     return "layout inconsistent: tp * cp * pp does not divide the number of accelerators";
-  l.etp = r.layout.integer_or("etp", l.ep > l.cp * l.dp || framework != "nemo" ? 1 : 0, 0, largest_tensor_degree);
-  // JAX stacks run a replica's sequences in one pass unless told to accumulate.
-  const bool one_pass = framework == "maxtext" || framework == "jax-pax";
+  l.etp = r.layout.integer_or("etp", l.ep > l.cp * l.dp || !usual.experts_cut_by_tp ? 1 : 0, 0, largest_tensor_degree);
   const int sequences = r.layout.integer_or("global_batch", 0, 0, largest_data_degree) / l.dp;
-  l.micro_batch =
-      r.degree("micro_batch", one_pass && l.pp == 1 ? std::clamp(sequences, 1, largest_degree) : 1, largest_degree);
+  l.micro_batch = r.degree("micro_batch", usual.one_pass && l.pp == 1 ? std::clamp(sequences, 1, largest_degree) : 1,
+                           largest_degree);
   const long long a_pass = 1LL * l.dp * l.micro_batch;
   spec.global_batch =
       r.degree("global_batch", static_cast<int>(std::min<long long>(a_pass, largest_data_degree)), largest_data_degree);
@@ -122,29 +77,19 @@ std::string resolve_degrees(const Reader& record, const std::string& framework, 
   return "";
 }
 
-void resolve_choices(const Reader& record, const std::string& framework, JobSpec& spec, Layout& l) {
-  const Reading r{record.at("layout"), spec.assumptions};
-  const Usual& usual = usual_of(framework);
+void resolve_choices(const Reader& record, const UsualChoices& usual, const std::optional<Reader>& flags, JobSpec& spec,
+                     Layout& l) {
+  const Reading r{record.at("layout"), flags, spec.assumptions};
   l.zero_stage = zero_stage_of(r, usual);
   const int shard = r.layout.integer_or("hsdp_shard_size", 0);
   l.hsdp_shard = l.zero_stage == 3 && shard > 1 && shard < l.dp * l.cp && (l.dp * l.cp) % shard == 0 ? shard : 0;
   l.sequence_parallel = l.tp > 1 && r.flag("sequence_parallel", usual.sequence_parallel);
-  l.recompute = recompute_of(r, usual);
-  // BigNLP's launcher redoes attention by default (activations_checkpoint_granularity: selective); its tables give only
-  // whether whole layers are redone.
-  const bool bignlp = r.layout.string_or("framework_version", "").find("BigNLP") != std::string::npos;
-  if (bignlp && l.recompute == Recompute::none) l.recompute = Recompute::selective;
+  l.recompute = recompute_meant(r.layout.string_or("framework_version", ""), recompute_of(r, usual));
   l.schedule = schedule_of(r.layout.string_or("schedule", ""));
   l.overlap_grad_reduce = r.flag("overlap_grad_reduce", usual.overlap);
   l.overlap_param_gather = r.flag("overlap_param_gather", usual.overlap);
   l.tp_comm_overlap = l.tp > 1 && r.flag("tp_comm_overlap", usual.tp_comm_overlap && l.sequence_parallel);
-  const auto extra = record.find("extra");
-  l.ep_comm_overlap = l.ep > 1 && extra && extra->boolean_or("moe_a2a_overlap", false);
-}
-
-bool has_cuda_graphs(const Reader& record) {
-  const auto extra = record.find("extra");
-  return extra && extra->string_or("cuda_graph_impl", "none") != "none";
+  l.ep_comm_overlap = l.ep > 1 && flags && flags->boolean_or("ep_comm_overlap", false);
 }
 
 }  // namespace meshwright::calibrate

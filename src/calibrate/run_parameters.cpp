@@ -49,11 +49,9 @@ constexpr RunField framework_time(std::string_view field, double spread, bool (*
           of_experts};
 }
 
-/// Stacks whose kernels are not those that a device's own figures describe: other library releases, other attention.
-bool own_kernels(const Job& j) {
-  constexpr std::array<std::string_view, 8> stacks = {"llm-foundry", "fms-fsdp",     "torchtitan", "nanotron",
-                                                      "pax",         "pytorch-fsdp", "generic",    "deepspeed"};
-  return std::find(stacks.begin(), stacks.end(), j.framework.name) != stacks.end();
+/// Whether a field of the stack's kernels is its own, by its profile.
+bool own(const Job& j, std::string_view field) {
+  return std::ranges::find(j.framework.fitted, field) != j.framework.fitted.end();
 }
 
 /// 16-bit formats run on the same units at the same rate.
@@ -102,17 +100,17 @@ std::span<const RunField> run_fields() {
                [](const Job& j, const Layout&) { return attention_kernel(j).fused; }},
       framework_number<&Framework::kernels, &StackKernels::gemm_efficiency>(
           "kernels.gemm_efficiency", 0.3, 1,
-          [](const Job& j, const Layout&) {
-            return own_kernels(j) || j.framework.name.starts_with("megatron-deepspeed");
-          }),
+          [](const Job& j, const Layout&) { return own(j, "kernels.gemm_efficiency"); }),
       framework_number<&Framework::kernels, &StackKernels::gemm_efficiency_hopper>(
           "kernels.gemm_efficiency_hopper", 0.15, 1,
           [](const Job& j, const Layout&) {
-            return j.framework.name == "llm-foundry" && j.cluster.accelerator.architecture == "hopper";
+            return own(j, "kernels.gemm_efficiency_hopper") && j.cluster.accelerator.architecture == "hopper";
           }),
       framework_number<&Framework::kernels, &StackKernels::attention_efficiency>(
           "kernels.attention_efficiency", 0.3, 1,
-          [](const Job& j, const Layout&) { return own_kernels(j) && attention_kernel(j).fused; }),
+          [](const Job& j, const Layout&) {
+            return own(j, "kernels.attention_efficiency") && attention_kernel(j).fused;
+          }),
       framework_number<&Framework::kernels, &StackKernels::grouped_gemm_efficiency>(
           "kernels.grouped_gemm_efficiency", 0.2, 1, [](const Job& j, const Layout&) { return j.model.is_moe(); },
           true),
@@ -128,6 +126,10 @@ std::span<const RunField> run_fields() {
       framework_time<&Framework::launch, &StackLaunch::layer_gap>("launch.layer_gap", 0.5, always),
       framework_time<&Framework::launch, &StackLaunch::kernel>(
           "launch.kernel", 0.4, [](const Job& j, const Layout&) { return j.model.is_moe(); }, true),
+      framework_time<&Framework::launch, &StackLaunch::inside>(
+          "launch.inside", 0.4, [](const Job& j, const Layout&) { return j.model.is_moe(); }, true),
+      framework_number<&Framework::launch, &StackLaunch::drained>(
+          "launch.drained", 0.4, 1, [](const Job& j, const Layout&) { return j.model.is_moe(); }, true),
       framework_time<&Framework::host, &StackHost::per_layer>("host.per_layer", 0.5, always),
       framework_time<&Framework::host, &StackHost::per_layer_tp>(
           "host.per_layer_tp", 0.5, [](const Job& j, const Layout& l) { return l.tp > j.cluster.node.accelerators; }),

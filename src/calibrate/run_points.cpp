@@ -58,7 +58,7 @@ std::vector<RunParameter> parameters_of(std::span<RunPoint> points) {
       const Job& job = p.run->job;
       if (!row.enters(job, p.run->layout) || row.get(job) <= 0) continue;
       const std::pair key{row.owner(job), std::string(row.field)};
-      if (key.first.ends_with(')')) continue;  // a box with its own kernel table, which no other run shares
+      if (key.first.starts_with("device ") && !job.spec.overlay.empty()) continue;  // a machine with a table of its own
       if (!index.contains(key)) {
         index[key] = parameters.size();
         const double prior = row.get(job);

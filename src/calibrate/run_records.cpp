@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "calibrate/measured.hpp"
+#include "calibrate/record_flags.hpp"
 #include "calibrate/run_layout.hpp"
 #include "core/embedded.hpp"
 #include "meshwright/core/names.hpp"
@@ -54,28 +55,6 @@ void read_measured(const Reader& record, RunRecord& run) {
   if (!run.measured.step_time) run.skipped = "nothing measured that a step time follows from";
 }
 
-/// Sources that published a kernel table of the very machine: its GEMMs against those of the device's public points on
-/// the same shapes.
-struct OwnKernels {
-  std::string_view set;
-  double gemm;  ///< rate of the box over the device's
-};
-constexpr OwnKernels own_kernels[] = {
-    {"simumax-b200", 0.73},  // SimuMax, configs/system/b200_bf16_ceperm.json (github.com/MooreThreads/SimuMax)
-};
-
-/// What the record says of the machine's and the stack's own figures.
-Job with_own_figures(const Job& job, const Reader& record, const std::string& set) {
-  return with_figures(job, [set, graphs = has_cuda_graphs(record)](Figures& figures) {
-    for (const OwnKernels& box : own_kernels) {
-      if (set != box.set) continue;
-      for (GemmEfficiency& gemm : figures.accelerator.efficiency.gemm) gemm.ceiling *= box.gemm;
-      figures.accelerator.name += " (" + set + ")";
-    }
-    if (graphs) figures.framework.launch.kernel = {};
-  });
-}
-
 /// "cluster" of a record as what it says; zero or null = not said.
 ClusterSpec cluster_of_record(const Reader& r, const Catalog& catalog) {
   ClusterSpec spec{.accelerators = r.at("count").integer(1, largest_data_degree), .where = r.where()};
@@ -98,6 +77,18 @@ ClusterSpec cluster_of_record(const Reader& r, const Catalog& catalog) {
   return spec;
 }
 
+/// The profile of the record's stack; of any stack where no profile knows it.
+std::string known_profile(RunRecord& run, JobSpec& spec, const Catalog& catalog) {
+  const std::string profile = profile_of(run.framework, spec.framework_version, spec.date);
+  try {
+    return parallel::framework(profile, spec.places.of("framework"), catalog).name;
+  } catch (const UnknownName&) {
+    run.unknown_stack = true;
+    spec.assumptions.push_back("framework: '" + profile + "' is known to no profile; figures of any stack");
+    return "generic";
+  }
+}
+
 void read_job_of_record(const Reader& record, const Catalog& catalog, RunRecord& run) {
   std::string why;
   const auto model = model_of_record(record.at("model"), why);
@@ -113,20 +104,24 @@ void read_job_of_record(const Reader& record, const Catalog& catalog, RunRecord&
   JobSpec spec{.shape = *model, .cluster = cluster_of_record(cluster, catalog)};
   spec.places.prefix = layout.where() + "/";
   spec.seq_len = record.at("seq_len").integer(1, largest_data_degree);
-  const std::string version = layout.string_or("framework_version", "");
-  spec.framework = profile_of_record(run.framework, version, record.at("source").string_or("date", ""));
-  if (spec.framework == "hai-llm") run.framework = spec.framework;
+  spec.framework_version = layout.string_or("framework_version", "");
+  spec.date = record.at("source").string_or("date", "");
+  spec.framework = known_profile(run, spec, catalog);
   spec.precision = layout.string_or("precision", "bf16");
-  if (why = resolve_degrees(record, run.framework, spec, run.layout); !why.empty()) {
+  spec.overlay = record.string_or("overlay", overlay_of_set(run.set));
+  const RecordFlags flags = flags_of_record(record);
+  spec.recipe = flags.recipe;
+  const UsualChoices& usual = usual_choices(run.framework);
+  run.family = usual.family;
+  if (why = resolve_degrees(record, usual, spec, run.layout); !why.empty()) {
     run.skipped = why;
     return;
   }
-  resolve_choices(record, run.framework, spec, run.layout);
-  if (has_cuda_graphs(record)) spec.assumptions.emplace_back("kernel launches: captured in CUDA graphs");
+  resolve_choices(record, usual, flags.layout, spec, run.layout);
   try {
-    run.job = with_own_figures(make_job(spec, catalog), record, run.set);
+    run.job = make_job(spec, catalog);
   } catch (const Error& error) {
-    run.skipped = error.what_happened();  // a device, fabric, stack or format that is not known, or lacking
+    run.skipped = error.what_happened();  // a device, fabric or format that is not known, or lacking
     return;
   }
   run.layout.stage_split = usual_stage_split(run.job.model.layers, run.job.framework, run.layout.pp, run.layout.vp);
@@ -140,10 +135,6 @@ void read_into(const Reader& record, const Catalog& catalog, RunRecord& run) {
   run.framework = record.at("layout").string_or("framework", "other");
   run.accelerator = record.at("cluster").at("accelerator").string();
   if (const auto extra = record.find("extra")) run.state = extra->string_or("state", "");
-  if (run.task == "lora") {
-    run.skipped = "adapter training (LoRA): frozen weights have no gradients; not a pre-training step";
-    return;
-  }
   read_job_of_record(record, catalog, run);
   if (!run.skipped) read_measured(record, run);
 }

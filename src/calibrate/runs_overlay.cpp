@@ -38,8 +38,10 @@ void set_path(Json& object, const std::string& path, const Json& value) {
   }
 }
 
-/// Host and launch hold times alone, the other parts of a profile none.
-bool is_time(const std::string& field) { return field.starts_with("host.") || field.starts_with("launch."); }
+/// Host and launch hold times and one share, the other parts of a profile none.
+bool is_time(const std::string& field) {
+  return (field.starts_with("host.") || field.starts_with("launch.")) && field != "launch.drained";
+}
 
 /// A device that is another's chip in another package and takes its figures where no runs tell its own.
 struct Sibling {

@@ -21,11 +21,13 @@ std::string configuration_of(const RunRecord& run) {
 RunCheck check_run(const RunRecord& run) {
   RunCheck check;
   check.id = run.id, check.set = run.set, check.tier = run.tier, check.task = run.task, check.state = run.state;
-  check.framework = run.framework, check.accelerator = run.accelerator;
+  check.framework = run.framework, check.family = run.family, check.accelerator = run.accelerator;
+  check.unknown_stack = run.unknown_stack;
   check.skipped = run.skipped;
   check.measured = run.measured;
   if (run.skipped) return check;
   check.precision = run.job.precision.name;
+  check.node_accelerators = run.job.cluster.node.accelerators;
   check.configuration = configuration_of(run);
   check.prediction = predict(run.job, run.layout);
   check.step_time_error = check.prediction->step_time / *run.measured.step_time - 1;
@@ -33,7 +35,7 @@ RunCheck check_run(const RunRecord& run) {
     check.logged_peak = logged_peak(run.job, run.layout);
     check.peak_memory_error = *check.logged_peak / *run.measured.peak_memory - 1;
   }
-  check.counted = run.task == "pretrain" && run.state.empty();
+  check.counted = run.task == "pretrain" && run.state.empty() && !run.unknown_stack;
   return check;
 }
 
@@ -72,17 +74,12 @@ struct Errors {
   }
 };
 
-bool megatron_family(const RunCheck& c) {
-  return c.framework == "megatron-lm" || c.framework == "nemo" || c.framework == "megatron-bridge" ||
-         c.framework == "megatron-deepspeed";
-}
-
 std::vector<std::string> groups_of(const RunCheck& c) {
   std::vector<std::string> groups = {"all", "framework:" + c.framework, "device:" + c.accelerator, "set:" + c.set,
                                      "tier:" + c.tier};
   if (!c.precision.empty()) groups.push_back("precision:" + c.precision);
   const bool device = c.accelerator.starts_with("A100") || c.accelerator.starts_with("H100");
-  if (c.tier == "A" && device && megatron_family(c)) {
+  if (c.tier == "A" && device && c.family == "megatron") {
     groups.push_back("headline: tier A pre-training, A100 and H100, Megatron family");
     if (c.set != "vtrain-single") groups.push_back("headline without vtrain-single");
   }
@@ -127,6 +124,10 @@ std::map<std::string, ErrorFigures> figures_by_group(std::span<const RunCheck> c
       e.sum += *c.step_time_error;
       if (baseline[i]) e.baseline.push_back(std::abs(*baseline[i]));
     };
+    if (c.unknown_stack && !c.skipped) {
+      put("unknown stack:" + c.framework);
+      continue;
+    }
     if (c.task != "pretrain" && !c.skipped) {
       put("task:" + c.task);
       continue;

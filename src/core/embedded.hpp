@@ -17,6 +17,7 @@ std::span<const EmbeddedFile> embedded_recipes();     ///< data/recipes/*.json
 std::span<const EmbeddedFile> embedded_runs();        ///< data/runs/*.jsonl
 std::span<const EmbeddedFile> embedded_platforms();   ///< data/hardware/platforms/*.json
 std::span<const EmbeddedFile> embedded_fitted();      ///< data/fitted/*.json
+std::span<const EmbeddedFile> embedded_overlays();    ///< data/overlays/*.json
 std::span<const EmbeddedFile> embedded_capacity();    ///< data/capacity/*.json
 std::span<const EmbeddedFile> embedded_logs();        ///< data/logs/*.json
 std::span<const EmbeddedFile> embedded_traces();      ///< data/traces/*.json

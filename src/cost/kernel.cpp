@@ -81,7 +81,8 @@ Seconds gemm_time(const Gemm& gemm, const Accelerator& device, const GemmEfficie
   const double sms = std::max(1, device.sm_count);
   double compute = paid_outputs(m, n, gemm.groups, sms) * 2 * (k + e.k_half) / rate;
   compute *= clocks == Clocks::sustained ? 1 / e.sustained : 1 + e.fade * compute / (compute + fade_half);
-  const double operands = operand_bytes(gemm.dtype) * (m + n) * k + output_bytes(gemm.dtype) * m * n;
+  const double result = gemm.result_bytes > 0 ? gemm.result_bytes : output_bytes(gemm.dtype);
+  const double operands = operand_bytes(gemm.dtype) * (m + n) * k + result * m * n;
   const double bandwidth = device.memory_bandwidth.value();
   const double memory = gemm.groups * operands / (bandwidth * e.memory);
   Seconds time =

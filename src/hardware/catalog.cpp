@@ -244,9 +244,30 @@ const Catalog& builtin_catalog() {
   return catalog;
 }
 
+Catalog shipped_overlay(const Catalog& base, std::string_view name, const std::string& where) {
+  std::vector<std::string> valid;
+  for (const EmbeddedFile& file : embedded_overlays()) {
+    const std::string own(file.name.substr(0, file.name.rfind('.')));
+    valid.push_back(own);
+    if (folded_name(own) != folded_name(name)) continue;
+    CatalogData data = *base.data();
+    unlink(data);
+    read_files({Reader::text(file.content, "data/overlays/" + std::string(file.name))}, data);
+    return Catalog(std::move(data));
+  }
+  throw UnknownName(where, fmt::format("unknown overlay '{}'{}", name, suggestion(name, valid)));
+}
+
 Catalog overlay(const Catalog& base, const std::filesystem::path& folder) {
   if (folder.empty()) return base;
+  const bool ships = std::ranges::any_of(
+      embedded_overlays(), [&](const EmbeddedFile& file) { return file.name == folder.string() + ".json"; });
   std::error_code failed;
+  if (ships && !std::filesystem::exists(folder, failed)) {
+    CatalogData named = *shipped_overlay(base, folder.string(), "--hardware").data();
+    named.folders.push_back(folder);
+    return Catalog(std::move(named));
+  }
   if (!std::filesystem::is_directory(folder, failed))
     throw Error(folder.string(), "no such folder; expected one with *.json files of hardware");
   std::vector<std::filesystem::path> paths;

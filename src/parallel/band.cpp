@@ -23,6 +23,7 @@ Band band_of(const Job& job, const Layout& layout, Evidence evidence) noexcept {
   Band band = experts ? Band{0.77, 1.43} : eager ? Band{0.87, 1.22} : Band{0.89, 1.08};
   if (evidence == Evidence::extrapolated) band = {band.low - 0.03, band.high + 0.05};
   if (evidence == Evidence::data_sheet) band = {band.low - 0.15, band.high + 0.35};
+  if (job.framework.defaults.any_stack) band = {band.low - 0.12, band.high + 0.4};
   return band;
 }
 

@@ -7,6 +7,8 @@
 #include "meshwright/parallel/job_recipe.hpp"
 #include "meshwright/parallel/overlap.hpp"
 #include "parallel/exchanges.hpp"
+#include "parallel/launches.hpp"
+#include "parallel/trainable.hpp"
 
 namespace meshwright::parallel {
 namespace {
@@ -15,13 +17,19 @@ namespace {
 Windows add_kernels(BlockCost& cost, std::span<const Operator> operators, const Job& job) {
   Windows windows;
   for (const Operator& op : operators) {
-    const Kernels t = kernels(op, job);
+    Kernels t = kernels(op, job);
+    const Training training = training_of(op, job);
+    if (!training.gradients) t.weight_gradient = {};
+    t.forward += training.added.forward, t.data_gradient += training.added.data_gradient;
+    t.weight_gradient += training.added.weight_gradient;
+    (op.expert ? cost.expert_trained : cost.trained) += training.trained;
+    if (training.trained > 0) ++cost.tensors;
     cost.forward.compute += t.forward;
     cost.backward.compute += t.data_gradient + t.weight_gradient;
     cost.weight_gradient += t.weight_gradient;
     cost.forward_kernels.of(op.kind) += t.forward;
     cost.backward_kernels.of(op.kind) += t.data_gradient + t.weight_gradient;
-    if (op.in_selective) {
+    if (redone_selectively(op, job)) {
       cost.recompute[1].compute += t.forward;
       cost.selective_kernels.of(op.kind) += t.forward;
     }
@@ -29,32 +37,29 @@ Windows add_kernels(BlockCost& cost, std::span<const Operator> operators, const 
   }
   const RankParameters held = parameters_of(operators);
   cost.parameters = held.dense, cost.expert_parameters = held.experts;
-  const Bytes added =
-      Bytes::base((cost.parameters + cost.expert_parameters) * job.framework.kernels.accumulation_traffic);
+  const Bytes added = Bytes::base((cost.trained + cost.expert_trained) * job.framework.kernels.accumulation_traffic);
   const Seconds adding = memory_bound_time(added, job.cluster.accelerator);
   cost.backward.compute += adding;
   cost.backward_kernels.memory_bound += adding;
   return windows;
 }
 
-/// Launches of forward and backward: three products a GEMM (one launch an expert, where low precision keeps experts in
-/// separate products), a streaming kernel forward and one or two backward.
-double launches_of(const BlockContext& x, std::span<const Operator> operators) {
-  double launches = 0;
-  for (const Operator& op : operators) {
-    const bool apart = op.kind == OperatorKind::grouped_gemm && x.job.precision.gemm != x.job.precision.rest;
-    launches += is_gemm(op) ? 3 * (apart ? op.groups : 1) : 2.5 * op.kernels;
-  }
-  return launches;
-}
-
-Seconds host_floor(const BlockContext& x, std::span<const Operator> operators) {
-  const Framework& f = x.job.framework;
-  const double further_nodes = std::ceil(static_cast<double>(x.layout.tp) / x.job.cluster.node.accelerators) - 1;
-  Seconds floor = f.host.per_layer + further_nodes * f.host.per_layer_tp;
-  const double rows = static_cast<double>(x.layout.micro_batch) * x.job.model.heads / x.layout.tp;
-  if (!attention_kernel(x.job).fused && std::fmod(rows, 4) != 0) floor += f.host.softmax_fallback;
-  return std::max(floor, launches_of(x, operators) * f.launch.kernel);
+/// What the block keeps for its backward pass, once over the link to host memory.
+void add_moved(BlockCost& cost, const BlockContext& x, std::span<const Operator> operators) {
+  if (!x.job.recipe.offload.activations) return;
+  constexpr double reached = 0.8;  // of a host link's data sheet, by copies from pinned memory
+  const Cluster& cluster = x.job.cluster;
+  const HostRow& host = host_row(cluster.node.cpu);
+  const BytesPerSecond wire = host.link > BytesPerSecond{} && cluster.accelerator.vendor == host.vendor
+                                  ? host.link
+                                  : cluster.pcie_link.bandwidth;
+  const BytesPerSecond link = reached * wire;
+  double kept = 0;
+  for (const Operator& op : operators) kept += op.saved_bytes;
+  const double input = activation_bytes(x, x.job.model.hidden).value() / (x.layout.sequence_parallel ? x.layout.tp : 1);
+  // Where parts are done again, it is the inputs of blocks that are kept, and moved.
+  cost.moved = {Bytes::base(kept) / link, Bytes::base(std::min(kept, input)) / link,
+                Bytes::base(std::min(kept, input)) / link};
 }
 
 BlockCost block_cost(const BlockContext& x, const LayerShape& shape, std::span<const Operator> operators) {
@@ -64,7 +69,8 @@ BlockCost block_cost(const BlockContext& x, const LayerShape& shape, std::span<c
   add_context(cost, x, windows);
   if (shape.feed == FeedForward::moe) add_expert(cost, x);
   cost.recompute[2] = cost.forward;
-  cost.host = host_floor(x, operators);
+  add_host(cost, x, operators);
+  add_moved(cost, x, operators);
   return cost;
 }
 

@@ -15,22 +15,33 @@ double remote_nodes(const Transformer& model, double nodes) {
   return reached * (nodes - 1) / nodes;
 }
 
+/// Of `ranks`, those that hold an expert of a token: each gets one copy of it.
+double ranks_reached(const Transformer& model, double ranks) {
+  return ranks * (1 - std::pow(1 - 1 / ranks, model.top_k));
+}
+
 /// One exchange of expert tokens over ep, `one` byte count for one copy of the rank's tokens. By rank: an all-to-all of
 /// top_k copies a token. By node: one copy to each node that has an expert of it, over the network, and from there
-/// top_k copies inside; the two run as a pipeline (DeepEP).
-Seconds exchange(const BlockContext& x, Bytes one) {
-  const Bytes sent = one * x.job.model.top_k;
+/// one to each rank that has; the two run as a pipeline (DeepEP).
+Seconds exchange(const BlockContext& x, double vectors, Bytes one) {
   const Group all = groups(x.layout, x.job.framework).expert;
   const int inside = x.communication.ranks_inside(all);
-  if (!by_node(x.job.recipe.kernels.dispatcher) || inside == all.size) {
-    return x.communication.time(Collective::all_to_all, sent, all);
+  if (!dispatcher(x.job.recipe.kernels.dispatcher).by_node) {
+    return x.communication.time(Collective::all_to_all, one * x.job.model.top_k, all);
   }
+  const Bytes sent = one * ranks_reached(x.job.model, all.size);
+  if (inside == all.size) return x.communication.time(Collective::all_to_all, sent, all);
   const int nodes = all.size / inside;
   const Group across{nodes, all.stride * inside}, within{inside, all.stride};
   // all_to_all keeps 1/nodes of the buffer at home.
-  const Bytes network = one * remote_nodes(x.job.model, nodes) * (nodes / (nodes - 1.0));
-  return std::max(x.communication.time(Collective::all_to_all, network, across),
-                  x.communication.time(Collective::all_to_all, sent, within));
+  const double copies = remote_nodes(x.job.model, nodes);
+  const Bytes network = one * copies * (nodes / (nodes - 1.0));
+  Seconds messages;
+  for (const DispatcherRow::Proxied& proxied : dispatcher(x.job.recipe.kernels.dispatcher).proxied) {
+    if (proxied.medium == x.job.cluster.platform.scale_out.name) messages = vectors * copies * proxied.message;
+  }
+  return std::max({messages, x.communication.time(Collective::all_to_all, network, across),
+                   x.communication.time(Collective::all_to_all, sent, within)});
 }
 
 }  // namespace
@@ -116,8 +127,8 @@ void add_expert(BlockCost& cost, const BlockContext& x) {
   };
   // Tokens go out in the format of the experts' GEMMs where the stack quantises them first; sums come back whole.
   const double out = x.job.framework.overlap.dispatch_low_precision ? bytes_per_element(x.job.precision.gemm) : element;
-  const Seconds dispatch = exchange(x, one(out)) + over_etp(Collective::all_gather, out);
-  const Seconds combine = exchange(x, one(element)) + over_etp(Collective::reduce_scatter, element);
+  const Seconds dispatch = exchange(x, vectors, one(out)) + over_etp(Collective::all_gather, out);
+  const Seconds combine = exchange(x, vectors, one(element)) + over_etp(Collective::reduce_scatter, element);
   const bool beside = x.layout.ep_comm_overlap || effective_schedule(x.layout)->overlaps_experts;
   const auto put = [&](Pass& pass) {
     const Overlap o = beside ? overlap(pass.compute, dispatch + combine, x.job.framework.overlap.slowdown)

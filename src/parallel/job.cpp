@@ -206,14 +206,19 @@ Job& Job::operator=(const Job& other) {
   return *std::construct_at(this, kept);  // references can't be set anew
 }
 
-Job make_job(const JobSpec& spec, const Catalog& catalog) { return JobMaker::make(Making(spec, catalog).run()); }
+Job make_job(const JobSpec& spec, const Catalog& catalog) {
+  if (spec.overlay.empty()) return JobMaker::make(Making(spec, catalog).run());
+  return JobMaker::make(Making(spec, shipped_overlay(catalog, spec.overlay, spec.places.of("overlay"))).run());
+}
 
 Job read_job(const Reader& reader, const Catalog& catalog) { return make_job(read_job_spec(reader), catalog); }
 
 Job with(const Job& job, const std::function<void(JobSpec&)>& edit) {
   JobSpec spec = job.spec;
   edit(spec);
-  JobParts parts = Making(spec, Catalog(job.cluster.catalog)).run();
+  const Catalog own(job.cluster.catalog);  // with the overlay of `job`, if it has one
+  const bool other = spec.overlay != job.spec.overlay && !spec.overlay.empty();
+  JobParts parts = Making(spec, other ? shipped_overlay(own, spec.overlay, spec.places.of("overlay")) : own).run();
   for (const FigureEdit& figures : JobMaker::parts(job).figure_edits) apply_figures(figures, parts);
   return JobMaker::make(std::move(parts));
 }

@@ -20,7 +20,7 @@ ClusterSpec read_cluster(const Reader& cluster) {
 
 JobSpec read_job_spec(const Reader& r) {
   r.allow_only({"model", "cluster", "nodes", "gpus", "seq_len", "global_batch", "precision", "framework",
-                "framework_version", "recipe", "collectives", "moe_imbalance", "layout"});
+                "framework_version", "overlay", "recipe", "collectives", "moe_imbalance", "layout"});
   JobSpec spec;
   const Reader model = r.at("model");
   spec.places.prefix = model.where().substr(0, model.where().size() - std::string_view("model").size());
@@ -34,6 +34,7 @@ JobSpec read_job_spec(const Reader& r) {
   spec.precision = r.string_or("precision", "");
   spec.framework = r.string_or("framework", "");
   spec.framework_version = r.string_or("framework_version", "");
+  spec.overlay = r.string_or("overlay", "");
   if (const auto imbalance = r.find("moe_imbalance")) spec.moe_imbalance = imbalance->number();
   spec.cluster = narrowed(read_cluster(r.at("cluster")), r.integer_or("nodes", 0, 1, largest_count),
                           r.integer_or("gpus", 0, 1, largest_count), r.where());
@@ -56,6 +57,7 @@ std::string to_json(const JobSpec& spec) {
   put("precision", spec.precision);
   put("framework", spec.framework);
   put("framework_version", spec.framework_version);
+  put("overlay", spec.overlay);
   if (spec.moe_imbalance) object["moe_imbalance"] = *spec.moe_imbalance;
   if (spec.recipe) object["recipe"] = Json::parse(spec.recipe->dump());
   if (spec.collectives) object["collectives"] = Json::parse(spec.collectives->dump());

@@ -79,7 +79,6 @@ json placement_object(const Placement& p) {
 std::string to_json(const Layout& layout) { return layout_object(layout).dump(); }
 
 std::string to_json(const Prediction& p) {
-  static constexpr const char* fits[] = {"fits", "borderline", "does not fit"};
   json memory = fields(p.memory, "_bytes");
   memory["allocated_bytes"] = p.memory.allocated.value();
   memory["reserved_bytes"] = p.memory.reserved.value();
@@ -93,7 +92,8 @@ std::string to_json(const Prediction& p) {
                     {"hfu", p.hfu},
                     {"comm_share", p.comm_share},
                     {"peak_memory_bytes", p.memory.reserved.value()},
-                    {"fit", fits[static_cast<int>(p.fit)]},
+                    {"fit", name(p.fit)},
+                    {"fits_probability", p.fits_probability},
                     {"breakdown", fields(p.time, "_s")},
                     {"hidden", hidden_object(p.hidden)},
                     {"memory", memory},

@@ -1,6 +1,8 @@
 #include "meshwright/parallel/memory.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 
 #include "meshwright/core/units.hpp"
 #include "meshwright/parallel/pipeline.hpp"
@@ -12,11 +14,14 @@ namespace {
 /// Parameters of one stage on one rank, before ZeRO.
 struct Held {
   double dense = 0, experts = 0, gemm = 0;
+  double trained = 0, expert_trained = 0;
   double largest = 0;  ///< of one block: what a gather brings in
   void add(double count, const BlockMemory& block) {
     if (count <= 0) return;
     dense += count * block.parameters;
     experts += count * block.expert_parameters;
+    trained += count * block.trained;
+    expert_trained += count * block.expert_trained;
     gemm += count * block.gemm_parameters;
     largest = std::max(largest, block.parameters + block.expert_parameters);
   }
@@ -36,16 +41,19 @@ Held held_by(const MemoryConstants& c, const LayerMemory& layers, const StageKin
 void add_states(Memory& m, const MemoryConstants& c, const LayerMemory& layers, const StageKind& stage,
                 const Held& held, const Layout& layout) noexcept {
   const StateRanks ranks = state_ranks(layout, c.expert_fold);
-  const auto share = [&](int least) {
+  const auto share = [&](int least, double dense, double experts) {
     const bool sharded = layout.zero_stage >= least;
-    return sharded ? held.dense / ranks.dense + held.experts / ranks.experts : held.dense + held.experts;
+    return sharded ? dense / ranks.dense + experts / ranks.experts : dense + experts;
   };
-  m.weights = Bytes::base(c.parameter_bytes * share(3) + c.cached_weight_bytes * held.gemm);
-  m.gradients = Bytes::base(c.gradient_bytes * share(2));
-  m.optimizer = Bytes::base(c.optimizer_bytes * share(1));
+  const auto trained = [&](int least) { return share(least, held.trained, held.expert_trained); };
+  const double frozen = share(3, held.dense, held.experts) - (c.adapters ? 0 : trained(3));
+  m.weights = Bytes::base(c.parameter_bytes * trained(3) + c.frozen_bytes * frozen + c.cached_weight_bytes * held.gemm);
+  m.gradients = Bytes::base(c.gradient_bytes * trained(2));
+  m.optimizer = Bytes::base(c.optimizer_bytes * trained(1));
   const double all = held.dense + held.experts;
   const double allocated = layers.distinct_weights + stage.head * layers.head.parameters;
-  m.buffers = c.communication_buffers + Bytes::base(c.ddp_bucket_bytes * all + c.weight_gradient_bytes * allocated);
+  m.buffers = c.communication_buffers + Bytes::base(c.ddp_bucket_bytes * (held.trained + held.expert_trained) +
+                                                    c.weight_gradient_bytes * allocated);
   if (layout.zero_stage < 3) return;
   // Gathered parameters and gradients that are not scattered yet: a few blocks, or the whole stage where a pipeline
   // keeps them over its micro-batches.
@@ -53,6 +61,15 @@ void add_states(Memory& m, const MemoryConstants& c, const LayerMemory& layers, 
   const bool keeps = c.keeps_gathered_with_pipeline && layout.pp > 1;
   m.buffers += Bytes::base(c.gathered_parameter_bytes * (keeps ? all : std::min(all, gathered)) +
                            c.gathered_gradient_bytes * (keeps ? all : held.largest));
+}
+
+/// What is left of a pass's activations on the device where the host's memory holds the rest: one block goes out while
+/// the next one is made.
+Bytes on_device(const MemoryConstants& c, const StageKind& stage, Bytes kept) noexcept {
+  constexpr double going = 2;
+  if (!c.moves_activations || stage.all_blocks <= going) return kept;
+  const double moved = c.moved_layers > 0 ? std::min<double>(c.moved_layers, stage.all_blocks) : stage.all_blocks;
+  return kept * (1 - std::max(0.0, moved - going) / stage.all_blocks);
 }
 
 void add_activations(Memory& m, const MemoryConstants& c, const LayerMemory& layers, const StageKind& stage,
@@ -73,7 +90,7 @@ void add_activations(Memory& m, const MemoryConstants& c, const LayerMemory& lay
   }
   // The loss is over before the first block goes backward.
   const Bytes backward = redone + layers.working;
-  m.activations = flight * kept + head;
+  m.activations = flight * on_device(c, stage, kept) + head;
   if (backward > m.logits + head) m.activations += backward - head - m.logits;
   if (layout.pp > 1) m.buffers += 2 * layers.boundary;
 }
@@ -83,6 +100,7 @@ void add_activations(Memory& m, const MemoryConstants& c, const LayerMemory& lay
 /// there.
 Bytes run_ahead(const MemoryConstants& c, const LayerMemory& layers, const StageKind& stage,
                 const Layout& layout) noexcept {
+  if (layout.pp > 1 && c.stalling_tensor > 0 && layout.tp >= c.stalling_tensor) return {};
   Bytes pass;
   for (std::size_t i = 0; i < stage.blocks.size(); ++i) pass += stage.blocks[i] * layers.blocks[i].run_ahead;
   const int waiting = std::min(layout.pp - stage.first, micro_batches(c.global_batch, layout)) - 2;
@@ -111,7 +129,10 @@ MemoryConstants memory_constants(const Job& job) {
   const Recipe& r = job.recipe;
   const DType compute = job.precision.rest;
   const StateBytes states = state_bytes(r.states, compute);
-  return {.parameter_bytes = states.weights,
+  const bool adapters = r.trainable.kind == TrainableKind::lora;
+  return {.frozen_bytes = bytes_of(adapters ? r.trainable.base : r.states.weights, compute),
+          .adapters = adapters,
+          .parameter_bytes = states.weights,
           .gradient_bytes = states.gradients,
           .optimizer_bytes = r.offload.optimizer ? 0 : states.optimizer,
           .cached_weight_bytes = job.precision.gemm == job.precision.rest ? 0 : f.cached_weight_bytes,
@@ -128,6 +149,10 @@ MemoryConstants memory_constants(const Job& job) {
           .context = f.context,
           .communication_buffers = f.communication_buffers,
           .usable = job.cluster.accelerator.memory_capacity * f.usable,
+          .spread = f.spread,
+          .moves_activations = r.offload.activations,
+          .moved_layers = r.offload.activation_layers,
+          .stalling_tensor = job.framework.host.neighbour_wait_nodes * job.cluster.node.accelerators,
           .global_batch = job.global_batch,
           .mtp_layers = job.model.mtp_layers};
 }
@@ -156,10 +181,18 @@ Bytes logged_peak(const Job& job, const Layout& layout) {
   return job.framework.memory.logs_allocated ? m.allocated : m.reserved;
 }
 
+double fits_probability(const MemoryConstants& c, const Memory& memory) noexcept {
+  if (memory.reserved.value() <= 0) return 1;
+  const double margin = std::log(c.usable / memory.reserved) / c.spread;
+  return 0.5 * std::erfc(-margin / std::sqrt(2.0));
+}
+
 Fit fit(const MemoryConstants& c, const Memory& memory) noexcept {
-  constexpr double margin = 0.07;
-  if (memory.reserved > c.usable) return Fit::does_not_fit;
-  return memory.reserved > (1 - margin) * c.usable ? Fit::borderline : Fit::fits;
+  constexpr std::array<double, 4> at_least = {0.9, 0.7, 0.3, 0.1};
+  const double probability = fits_probability(c, memory);
+  std::size_t answer = 0;
+  while (answer < at_least.size() && probability < at_least[answer]) ++answer;
+  return static_cast<Fit>(answer);
 }
 
 Fit fit(const Job& job, const Memory& m) { return fit(memory_constants(job), m); }

@@ -7,6 +7,7 @@
 #include "meshwright/parallel/job_recipe.hpp"
 #include "meshwright/parallel/memory.hpp"
 #include "meshwright/workload/operators.hpp"
+#include "parallel/trainable.hpp"
 
 namespace meshwright::parallel {
 namespace {
@@ -26,12 +27,13 @@ double inner_units(const Job& job, const LayerShape& shape, const Layout& layout
   return static_cast<double>(inner) / layout.tp;
 }
 
-BlockMemory weights_of(std::span<const Operator> operators) {
+BlockMemory weights_of(std::span<const Operator> operators, const Job& job) {
   const RankParameters held = parameters_of(operators);
   BlockMemory block;
   block.parameters = held.dense, block.expert_parameters = held.experts;
   for (const Operator& op : operators) {
     if (is_gemm(op) && op.low_precision) block.gemm_parameters += op.weight_elements;
+    (op.expert ? block.expert_trained : block.trained) += training_of(op, job).trained;
   }
   return block;
 }
@@ -41,15 +43,17 @@ BlockMemory block_memory(std::span<const Operator> operators, const Job& job, co
                          double inner_per_token) {
   const Framework& stack = job.framework;
   const RankTokens tokens = rank_tokens(job, layout);
-  BlockMemory block = weights_of(operators);
+  BlockMemory block = weights_of(operators, job);
   const bool fused = attention_kernel(job).fused;
   double all = 0, core = 0;
   for (const Operator& op : operators) {
     const bool unfused = op.kind == OperatorKind::attention && !fused && op.unfused_saved_bytes > 0;
     all += unfused ? op.unfused_saved_bytes : op.saved_bytes;
     if (unfused) core += op.unfused_saved_bytes - op.saved_bytes;
+    if (op.kind != OperatorKind::attention && redone_selectively(op, job)) core += op.saved_bytes;
   }
   const double hidden = job.model.hidden;
+  all += stack.memory.saved_whole_hidden * (tokens.all - tokens.all / layout.tp) * hidden;
   all += stack.memory.saved_extra_hidden * tokens.sharded * hidden +
          stack.memory.saved_extra_ffn * tokens.all * inner_per_token;
   block.run_ahead = Bytes::base(stack.memory.run_ahead_hidden * tokens.all * hidden * (1 - 1.0 / layout.tp));
@@ -76,7 +80,8 @@ void add_shapes(std::set<std::pair<double, double>>& shapes, std::span<const Ope
 BlockMemory embedding_memory(const Job& job, const Layout& layout) {
   const Transformer& model = job.model;
   BlockMemory block = weights_of(embedding_operators(model, layout.micro_batch, job.seq_len, shard_of(job, layout),
-                                                     job.precision, job.framework.rules.vocab_multiple));
+                                                     job.precision, job.framework.rules.vocab_multiple),
+                                 job);
   const RankTokens tokens = rank_tokens(job, layout);
   const Bytes kept = Bytes::base(8 * tokens.all + (model.dropout ? tokens.sharded * model.hidden : 0));
   block.kept = {kept, kept, kept};
@@ -87,7 +92,7 @@ BlockMemory embedding_memory(const Job& job, const Layout& layout) {
 BlockMemory head_memory(const Job& job, const Layout& layout) {
   const auto operators = head_operators(job.model, layout.micro_batch, job.seq_len, shard_of(job, layout),
                                         job.precision, job.framework.rules.vocab_multiple);
-  BlockMemory block = weights_of(operators);
+  BlockMemory block = weights_of(operators, job);
   const RankTokens tokens = rank_tokens(job, layout);
   const Bytes kept = Bytes::base(2 * element_of(job) * tokens.sharded * job.model.hidden);
   block.kept = {kept, kept, kept};

@@ -1,5 +1,8 @@
 #include "parallel/operator_kernels.hpp"
 
+#include <algorithm>
+#include <array>
+
 #include "meshwright/cost/kernel.hpp"
 #include "meshwright/parallel/job_recipe.hpp"
 
@@ -18,21 +21,36 @@ double gemm_efficiency(const Operator& op, const Job& job) {
   return f.kernels.gemm_efficiency * grouped * hopper;
 }
 
+/// Products of a rank's experts that run at once. Products over a few streams take as long as one after another:
+/// Transformer Engine's timings by tokens of an expert (SimuMax, group_matmul) are met within a tenth from 128 up.
+double at_once(const Operator& op, ExpertGemm form) { return form <= ExpertGemm::streams ? 1 : op.groups; }
+
+/// Bytes of a weight gradient that its product reads and writes: added to the buffer inside it, or written beside.
+double gradient_bytes(const Job& job) {
+  const RecipeStates& s = job.recipe.states;
+  const bool inside = job.framework.kernels.accumulation_traffic == 0 && s.accumulation == StateFormat::none;
+  return inside ? 2 * bytes_of(s.gradients, job.precision.rest) : 0;
+}
+
 Kernels gemm_kernels(const Operator& op, const Job& job) {
   const Accelerator& device = job.cluster.accelerator;
   const Precision& recipe = job.precision;
-  const DType dtype = op.low_precision ? recipe.gemm : recipe.rest;
-  const auto time = [&](double m, double n, double k) {
-    return gemm_time({.m = m,
+  const bool low = op.low_precision || (op.part == OperatorPart::head && job.recipe.precision.head == StateFormat::fp8);
+  const bool experts = op.kind == OperatorKind::grouped_gemm;
+  const double groups = experts ? at_once(op, job.recipe.kernels.expert_gemm) : op.groups;
+  const auto time = [&](double m, double n, double k, double result_bytes) {
+    return op.groups / groups *
+           gemm_time({.m = m,
                       .n = n,
                       .k = k,
-                      .groups = op.groups,
-                      .dtype = dtype,
-                      .block_scaled = recipe.name == "fp8-block"},
+                      .groups = groups,
+                      .dtype = low ? recipe.gemm : recipe.rest,
+                      .block_scaled = recipe.name == "fp8-block",
+                      .result_bytes = result_bytes},
                      device) /
            gemm_efficiency(op, job);
   };
-  return {time(op.m, op.n, op.k), time(op.m, op.k, op.n), time(op.n, op.k, op.m)};
+  return {time(op.m, op.n, op.k, 0), time(op.m, op.k, op.n, 0), time(op.n, op.k, op.m, gradient_bytes(job))};
 }
 
 Kernels attention_kernels(const Operator& op, const Job& job) {
@@ -49,21 +67,51 @@ Kernels attention_kernels(const Operator& op, const Job& job) {
                              .fused = kernel.fused,
                              .flash = kernel.flash};
   const double efficiency = kernel.fused ? job.framework.kernels.attention_efficiency : 1;
-  return {attention_forward_time(shape, job.cluster.accelerator, job.precision.rest) / efficiency,
-          attention_backward_time(shape, job.cluster.accelerator, job.precision.rest) / efficiency,
+  const DType dtype = job.recipe.precision.attention == StateFormat::fp8 ? DType::fp8 : job.precision.rest;
+  return {attention_forward_time(shape, job.cluster.accelerator, dtype) / efficiency,
+          attention_backward_time(shape, job.cluster.accelerator, dtype) / efficiency,
           {}};
 }
 
 Kernels memory_kernels(const Operator& op, const Job& job) {
-  double bytes = job.framework.kernels.fused_norms || op.unfused_bytes == 0 ? op.bytes : op.unfused_bytes;
+  const bool fused = job.framework.kernels.fused_norms || job.recipe.kernels.compiled;
+  double bytes = fused || op.unfused_bytes == 0 ? op.bytes : op.unfused_bytes;
   // Stacks that fuse norms and activations quantise in the same kernels, which half of the inputs come from.
-  if (job.framework.kernels.fused_norms && op.name.ends_with("casts")) bytes *= 0.5;
-  const Seconds forward =
-      memory_bound_time(Bytes::base(bytes * job.framework.kernels.memory_traffic), job.cluster.accelerator, op.kernels);
+  if (fused && op.cast) bytes *= 0.5;
+  const bool apart = op.apart > 0 && job.recipe.kernels.expert_gemm <= ExpertGemm::streams;
+  const Seconds forward = memory_bound_time(Bytes::base(bytes * job.framework.kernels.memory_traffic),
+                                            job.cluster.accelerator, apart ? op.apart : op.kernels);
   return {forward, memory_backward * forward, {}};
 }
 
+/// Which operators a module of selective recompute holds (Megatron Core, recompute_modules).
+struct ModuleOperator {
+  RecomputeModule module;
+  std::string_view name;
+};
+constexpr auto module_operators =
+    std::to_array<ModuleOperator>({{RecomputeModule::core_attn, "attention"},
+                                   {RecomputeModule::mla_up_proj, "q_up"},
+                                   {RecomputeModule::mla_up_proj, "kv_up"},
+                                   {RecomputeModule::mla_up_proj, "rope"},
+                                   {RecomputeModule::mlp, "mlp_up"},
+                                   {RecomputeModule::mlp, "activation"},
+                                   {RecomputeModule::mlp, "mlp_down"},
+                                   {RecomputeModule::moe_act, "expert_activation"},
+                                   {RecomputeModule::layernorm, "attention_norm"},
+                                   {RecomputeModule::layernorm, "mlp_norm"},
+                                   {RecomputeModule::shared_experts, "shared_expert_up"},
+                                   {RecomputeModule::shared_experts, "shared_expert_activation"},
+                                   {RecomputeModule::shared_experts, "shared_expert_down"}});
+
 }  // namespace
+
+bool redone_selectively(const Operator& op, const Job& job) {
+  const auto& modules = job.recipe.activations.recompute_modules;
+  return std::ranges::any_of(module_operators, [&](const ModuleOperator& row) {
+    return row.name == op.name && modules.has(static_cast<std::size_t>(row.module));
+  });
+}
 
 Kernels kernels(const Operator& op, const Job& job) {
   switch (op.kind) {

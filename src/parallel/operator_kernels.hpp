@@ -10,4 +10,7 @@ struct Kernels {
 };
 Kernels kernels(const Operator& op, const Job& job);
 
+/// Whether selective recompute does the operator again, by the modules of the job's recipe.
+bool redone_selectively(const Operator& op, const Job& job);
+
 }  // namespace meshwright::parallel

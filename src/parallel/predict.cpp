@@ -37,7 +37,13 @@ void add_warnings(Prediction& p, const Job& job) {
     p.warnings.push_back(fmt::format("communication is {:.0f} % of the step, most of it {} ({}): {}",
                                      100 * p.comm_share, most.name, format(p.time.*most.value), most.advice));
   }
-  if (p.fit == Fit::borderline) p.warnings.push_back("device memory is borderline: fragmentation may decide");
+  if (p.fit != Fit::fits && p.fit != Fit::does_not_fit) {
+    p.warnings.push_back(
+        fmt::format("device memory is {}: {:.0f} % that it fits, by how far peaks of {} lie from "
+                    "predicted ones",
+                    p.fit == Fit::borderline ? "borderline" : std::string(name(p.fit)) + " to suffice",
+                    100 * p.fits_probability, job.framework.name));
+  }
   if (p.fit == Fit::does_not_fit) {
     const MemoryField& most = largest_part(p.memory);
     p.warnings.push_back(fmt::format("device memory: does not fit, most of it {} ({}): {}", most.name,
@@ -67,6 +73,7 @@ Prediction predict(const Job& job, const Layout& given, Tables& tables) {
   p.step_time = total(step.time);
   p.memory = memory(job, layout);
   p.fit = fit(job, p.memory);
+  p.fits_probability = fits_probability(memory_constants(job), p.memory);
   const double tokens = static_cast<double>(job.global_batch) * job.seq_len;
   p.model_flops = tokens * flops_per_token(job.model, job.seq_len, FlopsConvention::causal);
   const double device_seconds = p.step_time.value() * job.accelerators;

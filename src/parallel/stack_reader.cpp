@@ -27,12 +27,13 @@ namespace {
 void read_identity(const Reader& file, Framework& stack) {
   allow_fields_and(
       file, stack,
-      {"description", "sources", "name", "aliases", "title", "flags", "notes", "by_precision", "releases"});
+      {"description", "sources", "name", "aliases", "title", "flags", "fitted", "notes", "by_precision", "releases"});
   stack.name = file.at("name").string();
   stack.title = stack.title.empty() ? file.at("title").string() : file.string_or("title", stack.title);
   stack.notes = file.string_or("notes", stack.notes);
   if (file.has("aliases")) stack.aliases = strings(file, "aliases");
   if (file.has("flags")) stack.flags = strings(file, "flags");
+  if (file.has("fitted")) stack.fitted = strings(file, "fitted");
 }
 
 /// A release with every place that says something of it.

@@ -32,6 +32,15 @@ std::vector<int> as_equal_as_possible(int layers, int ways) {
   return parts;
 }
 
+/// Modules that predict further tokens stand beside the loss: every part takes as many layers as equal parts need, the
+/// last what is left (Megatron-Bridge, recipes/deepseek, set_deepseek_v3_pipeline_model_parallel_layout).
+std::vector<int> split_with_modules(int layers, int ways) {
+  const int each = (layers + ways - 1) / ways;
+  std::vector<int> parts(static_cast<std::size_t>(ways), each);
+  parts.back() = layers - each * (ways - 1);
+  return parts.back() < 0 ? as_equal_as_possible(layers, ways) : parts;
+}
+
 std::vector<int> split_by_cost(const Transformer& model, int ways) {
   std::vector<int> parts(static_cast<std::size_t>(ways));
   deal_by_cost(model, ways, [&](int stage, bool head) { parts[static_cast<std::size_t>(stage)] += head ? 0 : 1; });
@@ -53,6 +62,7 @@ std::vector<int> split_with_ends(int layers, int ways) {
 std::vector<int> stage_layers(const Transformer& model, StageSplit split, int ways) {
   if (split == StageSplit::cost) return split_by_cost(model, ways);
   if (split == StageSplit::embedding && ways > 1) return split_with_ends(model.layers, ways);
+  if (model.mtp_layers > 0 && model.layers % ways != 0) return split_with_modules(model.layers, ways);
   return as_equal_as_possible(model.layers, ways);
 }
 

@@ -16,6 +16,7 @@ struct Slot {
   Seconds gather_hidden;
   Seconds idle;  ///< waiting for the host
   double parameters = 0, expert_parameters = 0;
+  double trained = 0, expert_trained = 0, tensors = 0;  ///< parameters with gradients
   Seconds total() const { return forward.total() + backward.total() + recompute.total() + gather + idle; }
 };
 
@@ -26,6 +27,9 @@ void add(Slot& slot, double count, const BlockCost& block, Recompute mode) noexc
   slot.weight_gradient += count * block.weight_gradient;
   slot.parameters += count * block.parameters;
   slot.expert_parameters += count * block.expert_parameters;
+  slot.trained += count * block.trained;
+  slot.tensors += count * block.tensors;
+  slot.expert_trained += count * block.expert_trained;
 }
 
 /// ZeRO-3: each block's parameters are gathered before its forward and its backward pass and its gradients scattered
@@ -34,16 +38,16 @@ void add_gathers(Slot& slot, double count, const BlockCost& block, const StepCon
                  Recompute mode) noexcept {
   if (count <= 0) return;
   // Routed experts are sharded over the ranks that hold the same ones.
-  const auto moved = [&](auto collective, double bytes_per_parameter) {
+  const auto moved = [&](auto collective, double dense, double experts, double bytes_per_parameter) {
     Seconds time;
-    if (e.shards->size > 1) time += (e.shards->*collective)(Bytes::base(block.parameters * bytes_per_parameter));
-    if (e.expert_data->size > 1 && block.expert_parameters > 0) {
-      time += (e.expert_data->*collective)(Bytes::base(block.expert_parameters * bytes_per_parameter));
+    if (e.shards->size > 1 && dense > 0) time += (e.shards->*collective)(Bytes::base(dense * bytes_per_parameter));
+    if (e.expert_data->size > 1 && experts > 0) {
+      time += (e.expert_data->*collective)(Bytes::base(experts * bytes_per_parameter));
     }
     return time;
   };
-  const Seconds gather = moved(&GroupCosts::all_gather, c.parameter_bytes);
-  const Seconds scatter = moved(&GroupCosts::reduce_scatter, c.reduce_bytes);
+  const Seconds gather = moved(&GroupCosts::all_gather, block.parameters, block.expert_parameters, c.parameter_bytes);
+  const Seconds scatter = moved(&GroupCosts::reduce_scatter, block.trained, block.expert_trained, c.reduce_bytes);
   const Seconds again = block.recompute[static_cast<std::size_t>(mode)].total();
   const Overlap forward = overlap(block.forward.total(), gather, c.fsdp_overlap_penalty);
   const Overlap backward = overlap(block.backward.total() + again, gather + scatter, c.fsdp_overlap_penalty);
@@ -59,11 +63,18 @@ bool gathers_each_pass(const StepConstants& c, const Layout& l) noexcept {
 
 Slot make_slot(const StageKind& kind, const StepConstants& c, const Entries& e, const Layout& l) noexcept {
   Slot slot;
-  Seconds host;
+  Seconds host, drained, moving, stalled;
+  const double moved_share = c.moved_layers > 0 ? std::min(1.0, c.moved_layers / std::max(1.0, kind.all_blocks)) : 1;
   const bool gathers = gathers_each_pass(c, l);
   const auto put = [&](double count, const BlockCost& block, Recompute mode) {
     add(slot, count, block, mode);
-    host += count * block.host;
+    const Seconds launching = count * block.host[static_cast<std::size_t>(mode)];
+    host += launching, drained += block.drained * launching;
+    const Seconds moved = moved_share * block.moved[static_cast<std::size_t>(mode)];
+    if (moved > Seconds{}) {
+      moving += count * overlap(block.forward.total(), moved, c.overlap_slowdown).exposed;
+      moving += count * overlap(block.backward.total(), moved, c.overlap_slowdown).exposed;
+    }
     if (gathers) add_gathers(slot, count, block, c, e, mode);
   };
   for (std::size_t i = 0; i < kind.blocks.size(); ++i) put(kind.blocks[i], e.shard->blocks[i], l.recompute);
@@ -73,12 +84,17 @@ Slot make_slot(const StageKind& kind, const StepConstants& c, const Entries& e, 
   // MTP modules share the output projection, and a tied one is the embedding where both are on one stage.
   const double shared = c.mtp_layers + (c.tied_embeddings ? kind.embedding : 0);
   slot.parameters -= kind.head * shared * e.shard->head.parameters;
-  slot.parameters *= e.stages->parameter_copies;
-  slot.expert_parameters *= e.stages->parameter_copies;
+  slot.trained -= kind.head * shared * e.shard->head.trained;
+  for (double* held : {&slot.parameters, &slot.expert_parameters, &slot.trained, &slot.expert_trained})
+    *held *= e.stages->parameter_copies;
   const double passes = l.recompute == Recompute::full ? 4 : 3;
-  const Seconds gpu = slot.total() + kind.all_blocks * passes * c.layer_overhead;
+  const Seconds gpu = slot.total() + kind.all_blocks * passes * c.layer_overhead + moving;
   if (l.pp > 1 && c.crosses_nodes) host += kind.all_blocks * (l.tp - 1) * c.pipeline_send_host;
-  slot.idle = std::max(gpu, host) - slot.total();
+  if (l.pp > 1 && c.stalling_tensor > 0 && l.tp >= c.stalling_tensor)
+    stalled = std::min(2, l.pp - 1) * c.neighbour_wait;
+  // Where the host waits for the device, the device waits for the host after it.
+  const double waiting = host.value() > 0 ? drained / host : 0;
+  slot.idle = std::max(gpu, host) + waiting * std::min(gpu, host) + stalled - slot.total();
   return slot;
 }
 
@@ -95,12 +111,17 @@ ChunkTime operator+(const ChunkTime& a, const ChunkTime& b) noexcept {
 Overlap reduction(const Slot& slot, const StepConstants& c, const Entries& e, const Layout& l) noexcept {
   const auto of = [&](double parameters, const GroupCosts& group) {
     if (group.size <= 1 || parameters <= 0) return Overlap{};
-    const Bytes gradients = Bytes::base(parameters * c.reduce_bytes);
-    const Bytes weights = Bytes::base(parameters * c.parameter_bytes);
-    const Seconds reduce = l.zero_stage == 0 ? group.all_reduce(gradients) : group.reduce_scatter(gradients);
-    const Seconds gather = l.zero_stage == 0 ? Seconds{} : group.all_gather(weights);
+    // Gradients go bucket by bucket; parameters too, or tensor by tensor: each message pays the group's latency.
+    const double bucket = std::min(parameters, std::max(c.bucket_parameters, c.bucket_per_rank * group.size));
+    const double calls = parameters / bucket;
+    const double tensors = c.gather_by_tensor ? std::max(calls, slot.tensors) : calls;
+    const auto moved = [&](const MessageTimes& times, double bytes, double messages) {
+      return messages * times(Bytes::base(parameters * bytes / messages));
+    };
+    const Seconds reduce = moved(l.zero_stage == 0 ? group.all_reduce : group.reduce_scatter, c.reduce_bytes, calls);
+    const Seconds gather = l.zero_stage == 0 ? Seconds{} : moved(group.all_gather, c.parameter_bytes, tensors);
     // The last bucket has nothing left to hide behind.
-    const double last = std::min(1.0, c.bucket_parameters / parameters);
+    const double last = bucket / parameters;
     Overlap sum{reduce + gather, {}};
     // With virtual stages all chunks but one are done with their gradients (or wait for their parameters) while the
     // pipeline passes pp micro-batches through that one.
@@ -118,19 +139,19 @@ Overlap reduction(const Slot& slot, const StepConstants& c, const Entries& e, co
   };
   Overlap replicas;
   if (e.replicas->size > 1) {
-    const double held = (slot.parameters + slot.expert_parameters) / e.shards->size;
+    const double held = (slot.trained + slot.expert_trained) / e.shards->size;
     const Seconds reduce = e.replicas->all_reduce(Bytes::base(held * c.reduce_bytes));
     replicas = l.overlap_grad_reduce ? overlap(slot.backward.compute, reduce, c.overlap_slowdown) : Overlap{reduce, {}};
   }
   if (gathers_each_pass(c, l)) return replicas;
-  const Overlap dense = of(slot.parameters, *e.shards), experts = of(slot.expert_parameters, *e.expert_data);
+  const Overlap dense = of(slot.trained, *e.shards), experts = of(slot.expert_trained, *e.expert_data);
   return {dense.exposed + experts.exposed + replicas.exposed, dense.hidden + experts.hidden + replicas.hidden};
 }
 
 Seconds update(const Slot& slot, const StepConstants& c, const Entries& e, const Layout& l) noexcept {
-  const double dense = slot.parameters / (l.zero_stage > 0 ? e.shards->size : 1);
+  const double dense = slot.trained / (l.zero_stage > 0 ? e.shards->size : 1);
   const int expert_shards = l.zero_stage > 0 ? e.expert_data->size : 1;
-  const double held = dense + slot.expert_parameters / expert_shards;
+  const double held = dense + slot.expert_trained / expert_shards;
   return held * c.optimizer_per_parameter;
 }
 
@@ -172,6 +193,7 @@ Step step_time(const StepConstants& c, const Entries& e, const Layout& l) noexce
       t.data_parallel += e.pipeline->send(Bytes::base(e.shard->embedding.parameters * c.reduce_bytes));
     }
   }
+  if (c.slowest_node > 0) t.host += c.slowest_node * total(t);
   step.hidden.tensor_parallel = m * (pass.tensor_hidden + worst.recompute.tensor_hidden);
   step.hidden.expert_parallel = m * (pass.expert_hidden + worst.recompute.expert_hidden);
   step.hidden.data_parallel = m * worst.gather_hidden + data_hidden;

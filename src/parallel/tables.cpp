@@ -1,6 +1,7 @@
 #include "meshwright/parallel/tables.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <tuple>
 
@@ -52,10 +53,18 @@ Seconds update_per_parameter(const Job& job) {
   return Bytes::base(state_bytes(job.recipe.states, job.precision.rest).traffic) / hbm;
 }
 
+/// The slowest of n nodes whose delays are independent and exponential waits so many times as long as one.
+double harmonic(double n) {
+  double sum = 0;
+  for (double i = 1; i <= n; ++i) sum += 1 / i;
+  return sum;
+}
+
 StepConstants constants_of(const Job& job) {
   const Framework& f = job.framework;
   const Recipe& r = job.recipe;
   const DType compute = job.precision.rest;
+  const double nodes = static_cast<double>(job.accelerators) / job.cluster.node.accelerators;
   return {.global_batch = job.global_batch,
           .mtp_layers = job.model.mtp_layers,
           .tied_embeddings = job.model.tied_embeddings,
@@ -63,11 +72,17 @@ StepConstants constants_of(const Job& job) {
           .reduce_bytes = bytes_of(r.states.reduce, compute),
           .parameter_bytes = bytes_of(r.precision.gather, compute),
           .bucket_parameters = f.overlap.bucket_parameters,
+          .bucket_per_rank = f.overlap.bucket_per_rank,
+          .gather_by_tensor = f.overlap.gather_by_tensor,
+          .slowest_node = f.host.jitter * harmonic(std::ceil(nodes)),
+          .moved_layers = r.offload.activations ? r.offload.activation_layers : 0,
           .overlap_slowdown = f.overlap.slowdown,
           .fsdp_overlap_penalty = f.overlap.fsdp_penalty,
           .layer_overhead = f.launch.layer_gap,
           .step_overhead = f.host.step,
           .pipeline_send_host = f.host.pipeline_send,
+          .neighbour_wait = f.host.neighbour_wait,
+          .stalling_tensor = f.host.neighbour_wait_nodes * job.cluster.node.accelerators,
           .crosses_nodes = job.accelerators > job.cluster.node.accelerators,
           .keeps_gathered_with_pipeline = f.memory.keeps_gathered_with_pipeline};
 }

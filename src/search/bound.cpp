@@ -12,19 +12,19 @@ constexpr double rounding = 1 - 1e-9;
 
 LeastPass least_pass(const ShardCosts& costs, const std::vector<LayerClass>& classes, int mtp_layers) {
   LeastPass least{};
-  Seconds host;
+  LeastPass host{};
   const auto add = [&](double count, const BlockCost& block, bool recomputes) {
     for (std::size_t mode = 0; mode < least.size(); ++mode) {
       least[mode] += count * (block.forward.total() + block.backward.total());
       if (recomputes) least[mode] += count * block.recompute[mode].total();
+      host[mode] += count * block.host[recomputes ? mode : 0];
     }
-    host += count * block.host;
   };
   for (std::size_t i = 0; i < classes.size(); ++i) add(classes[i].layers, costs.blocks[i], true);
   add(1, costs.embedding, false);
   add(1 + mtp_layers, costs.head, false);
   add(mtp_layers, costs.mtp, true);
-  for (Seconds& time : least) time = std::max(time, host);
+  for (std::size_t mode = 0; mode < least.size(); ++mode) least[mode] = std::max(least[mode], host[mode]);
   return least;
 }
 

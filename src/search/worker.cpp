@@ -216,7 +216,7 @@ void Worker::evaluate(const Entries& entries) {
 
 bool Worker::memory_suffices(const Memory& need) {
   if (options_.any_memory) return true;
-  if (fit(memory_constants_, need) == Fit::does_not_fit) {
+  if (!plannable(memory_constants_, need)) {
     ++counts.by_rule[index_of(memory_rule())];
     return false;
   }

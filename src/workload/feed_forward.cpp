@@ -19,6 +19,7 @@ void mlp(OperatorList& list, const MlpNames& names, double inner, double saved_r
 }
 
 void route(OperatorList& list) {
+  list.part = OperatorPart::router;
   const Transformer& m = list.model;
   const double rows = list.norm_rows, scores = rows * m.experts;
   // The shared expert's gate is one more column.
@@ -33,6 +34,7 @@ void route(OperatorList& list) {
 // Experts spread over ep x etp ranks, which take their tokens from as many ranks: rows of one rank are
 // tokens * top_k * etp / tp, in experts / ep groups (Megatron-Core MoE, parallel folding, arXiv 2504.14960).
 void experts(OperatorList& list) {
+  list.part = OperatorPart::experts;
   const Transformer& m = list.model;
   const Shard& cut = list.shard;
   const double source_rows = list.rows / cut.tp * m.top_k;
@@ -58,6 +60,7 @@ void mixture(OperatorList& list) {
   const Transformer& m = list.model;
   route(list);
   experts(list);
+  list.part = OperatorPart::mlp;
   if (m.shared_expert_ffn_hidden == 0) return;
   // Its input is the router's; a recipe with its own format keeps a copy.
   const bool own_copy = list.precision.stored_input_bytes != list.element;
@@ -70,6 +73,7 @@ void mixture(OperatorList& list) {
 void append_feed_forward(OperatorList& list, const LayerShape& shape) {
   const Transformer& m = list.model;
   if (shape.feed == FeedForward::none) return;
+  list.part = OperatorPart::mlp;
   const bool parallel = m.parallel_block && shape.mixer != Mixer::none;
   const bool shares_input = parallel && m.norms_per_layer < 2;
   if (!shares_input) list.norm("mlp_norm", list.norm_rows, m.hidden);

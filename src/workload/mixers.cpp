@@ -133,6 +133,7 @@ void recurrent(OperatorList& list, const LayerShape& shape) {
 }  // namespace
 
 void append_mixer(OperatorList& list, const LayerShape& shape) {
+  list.part = OperatorPart::mixer;
   if (shape.mixer == Mixer::none) return;
   list.norm("attention_norm", list.norm_rows, list.model.hidden);
   shape.mixer == Mixer::attention ? attention(list, shape) : recurrent(list, shape);

@@ -19,6 +19,7 @@ Operator& OperatorList::gemm(std::string_view name, Cut cut, double m, double n,
                              bool bias) {
   operators.push_back({.name = name,
                        .kind = OperatorKind::gemm,
+                       .part = part,
                        .m = m,
                        .n = n,
                        .k = k,
@@ -44,6 +45,7 @@ Operator& OperatorList::grouped_gemm(std::string_view name, Cut cut, double m, d
 Operator& OperatorList::stream(std::string_view name, double bytes, double saved_bytes) {
   operators.push_back({.name = name,
                        .kind = OperatorKind::memory_bound,
+                       .part = part,
                        .low_precision = false,
                        .bytes = bytes,
                        .saved_bytes = saved_bytes});
@@ -78,14 +80,20 @@ void OperatorList::activation(std::string_view name, double row_count, double in
 void OperatorList::casts(std::string_view name) {
   double elements = 0;
   int kernels = 0;
+  double apart = 0;
   for (; cast_up_to_ < operators.size(); ++cast_up_to_) {
     const Operator& row = operators[cast_up_to_];
     if (!row.low_precision) continue;
     elements += row.m * row.groups * row.k;
     ++kernels;
+    apart += row.groups;
   }
   const double bytes = precision.cast_bytes_per_element * elements;
-  if (bytes > 0) stream(name, bytes).kernels = kernels;
+  if (bytes <= 0) return;
+  Operator& row = stream(name, bytes);
+  row.cast = true;
+  row.kernels = kernels;
+  row.apart = apart > kernels ? apart : 0;
 }
 
 }  // namespace meshwright::workload

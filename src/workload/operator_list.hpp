@@ -16,7 +16,8 @@ struct OperatorList {
   const Precision& precision;
   Shard shard;
   double batch, sequence, rows, norm_rows;
-  double element;  ///< bytes of an activation element outside the GEMM format
+  double element;                           ///< bytes of an activation element outside the GEMM format
+  OperatorPart part = OperatorPart::mixer;  ///< of the operators that come next
   std::vector<Operator> operators;
 
   /// `saved_rows` of its input are kept for backward in the recipe's format; 0 = the tensor is kept by an earlier row.

@@ -28,6 +28,7 @@ std::vector<Operator> layer_operators(const Transformer& model, LayerKind kind, 
 std::vector<Operator> embedding_operators(const Transformer& model, double micro_batch, double seq_len,
                                           const Shard& shard, const Precision& precision, int vocab_multiple) {
   OperatorList list(model, precision, shard, micro_batch, seq_len);
+  list.part = OperatorPart::embedding;
   const double h = model.hidden, looked_up = list.rows * h, mask = model.dropout ? 1 : 0;
   // Rows of the table read and written; learned positions are one more row to read and add.
   const double positions = model.position_embeddings > 0 ? 1 : 0;
@@ -41,6 +42,7 @@ std::vector<Operator> embedding_operators(const Transformer& model, double micro
 std::vector<Operator> head_operators(const Transformer& model, double micro_batch, double seq_len, const Shard& shard,
                                      const Precision& precision, int vocab_multiple) {
   OperatorList list(model, precision, shard, micro_batch, seq_len);
+  list.part = OperatorPart::head;
   const double columns = padded_vocab(model.vocab, vocab_multiple * shard.tp) / static_cast<double>(shard.tp);
   list.norm("final_norm", list.norm_rows, model.hidden);
   Operator& logits = list.gemm("logits", Cut::column, list.rows, columns, model.hidden, 0);

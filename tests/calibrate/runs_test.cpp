@@ -44,7 +44,6 @@ TEST(RunRecords, NullsAreResolvedByTheStack) {
 
 TEST(RunRecords, WhatCannotBePredictedSaysWhy) {
   const std::string layout = R"({"tp": 1, "pp": 1, "micro_batch": 1, "global_batch": 128, "framework": "nemo"})";
-  EXPECT_THAT(read(record_text(layout, "lora")).skipped.value_or(""), HasSubstr("LoRA"));
   EXPECT_THAT(read(record_text(layout, "pretrain", "H100-SXM5-80GB", "null")).skipped.value_or(""),
               HasSubstr("layers"));
   EXPECT_THAT(read(record_text(layout, "pretrain", "Q9000")).skipped.value_or(""), HasSubstr("Q9000"));
@@ -53,15 +52,88 @@ TEST(RunRecords, WhatCannotBePredictedSaysWhy) {
               HasSubstr("divide"));
 }
 
-TEST(RunRecords, UnknownNamesLeaveOneRecordOut) {
+TEST(RunRecords, AnUnknownFormatLeavesOneRecordOut) {
   const auto why = [](const std::string& layout) { return read(record_text(layout)).skipped.value_or("predicted"); };
-  EXPECT_THAT(why(R"({"tp": 1, "pp": 1, "micro_batch": 1, "global_batch": 128, "framework": "somestack"})"),
-              HasSubstr("unknown framework 'somestack'"));
   EXPECT_THAT(
       why(R"({"tp": 1, "pp": 1, "micro_batch": 1, "global_batch": 128, "framework": "nemo", "precision": "fp1"})"),
       HasSubstr("unknown precision 'fp1'"));
   EXPECT_EQ(why(R"({"tp": 1, "pp": 1, "micro_batch": 1, "global_batch": 128, "framework": "nemo"})"), "predicted");
   EXPECT_THROW(why(R"({"tp": "one", "pp": 1, "framework": "nemo"})"), Error) << "malformed, not unknown";
+}
+
+TEST(RunRecords, AnUnknownStackIsPredictedAsAnyAndCountedApart) {
+  const auto text = [](const char* stack) {
+    return record_text(R"({"tp": 1, "pp": 1, "micro_batch": 1, "global_batch": 128, "framework": ")" +
+                       std::string(stack) + "\"}");
+  };
+  const RunRecord run = read(text("somestack"));
+  ASSERT_FALSE(run.skipped) << *run.skipped;
+  EXPECT_TRUE(run.unknown_stack);
+  EXPECT_EQ(run.job.framework.name, "generic");
+  EXPECT_THAT(run.job.assumptions, testing::Contains(HasSubstr("'somestack' is known to no profile")));
+  const std::vector<RunCheck> checks = {check_run(run), check_run(read(text("nemo")))};
+  const double wide = checks[0].prediction->p90 / checks[0].prediction->p10;
+  EXPECT_GT(wide, 1.3 * (checks[1].prediction->p90 / checks[1].prediction->p10));
+  const auto figures = figures_by_group(checks);
+  EXPECT_EQ(figures.at("all").count, 1);
+  EXPECT_EQ(figures.at("unknown stack:somestack").count, 1);
+  EXPECT_FALSE(read(text("nemo")).unknown_stack);
+}
+
+TEST(RunRecords, ReleaseAndFlagsReachTheRecipe) {
+  const auto recipe = [](const std::string& version, const std::string& members) {
+    std::string text = record_text(
+        R"({"tp": 1, "pp": 1, "ep": 8, "micro_batch": 1, "global_batch": 128, "framework": "megatron-bridge", "framework_version": ")" +
+        version + "\"}");
+    text.insert(text.rfind('}'), members);
+    text.insert(text.find("\"layers\""), R"("experts": 64, "top_k": 8, "moe_ffn_hidden": 768, )");
+    const RunRecord run = read(text);
+    EXPECT_FALSE(run.skipped) << *run.skipped;
+    return std::pair{run.job.recipe, run.job.framework.version};
+  };
+  EXPECT_EQ(recipe("Megatron-Bridge v0.2.0", "").second, "25.11");
+  EXPECT_EQ(recipe("Megatron-Bridge v0.4.2", "").second, "26.04");
+  EXPECT_EQ(recipe("Megatron-Bridge v0.2.0", "").first.kernels.dispatcher, Dispatcher::all_to_all);
+  EXPECT_EQ(recipe("Megatron-Bridge v0.4.2", "").first.kernels.dispatcher, Dispatcher::hybridep);
+  const Recipe said =
+      recipe(
+          "Megatron-Bridge v0.4.2",
+          R"(, "flags": {"cuda_graph": "partial", "cuda_graph_modules": ["attn", "moe_router"], "moe_dispatcher": "alltoall",
+                 "moe_grouped_mlp": "off: one GEMM per expert", "attention_format": "fp8", "cpu_offload_layers": 20})")
+          .first;
+  EXPECT_EQ(said.kernels.cuda_graphs, CudaGraphs::partial);
+  EXPECT_EQ(said.kernels.graph_parts.bits, 0b101U) << "attention and router";
+  EXPECT_EQ(said.kernels.dispatcher, Dispatcher::all_to_all);
+  EXPECT_EQ(said.kernels.expert_gemm, ExpertGemm::list);
+  EXPECT_EQ(said.precision.attention, StateFormat::fp8);
+  EXPECT_TRUE(said.offload.activations);
+  EXPECT_EQ(said.offload.activation_layers, 20);
+}
+
+TEST(RunRecords, AdapterTrainingIsPredicted) {
+  const std::string layout = R"({"tp": 1, "pp": 1, "micro_batch": 1, "global_batch": 128, "framework": "nemo"})";
+  const RunRecord lora = read(record_text(layout, "lora")), full = read(record_text(layout));
+  ASSERT_FALSE(lora.skipped) << *lora.skipped;
+  EXPECT_EQ(lora.job.recipe.trainable.kind, TrainableKind::lora);
+  EXPECT_LT(predict(lora.job, lora.layout).step_time, 0.85 * predict(full.job, full.layout).step_time);
+}
+
+TEST(RunRecords, AMachineWithItsOwnKernelsIsAnOverlayThatAnyJobCanName) {
+  std::string text = record_text(
+      R"({"tp": 1, "pp": 1, "micro_batch": 1, "global_batch": 128, "precision": "bf16", "framework": "megatron-lm"})",
+      "pretrain", "B200-SXM6-180GB");
+  const RunRecord plain = read(text);
+  text.insert(1, R"("overlay": "b200-box", )");
+  const RunRecord box = read(text);
+  ASSERT_FALSE(box.skipped) << *box.skipped;
+  EXPECT_GT(predict(box.job, box.layout).step_time, predict(plain.job, plain.layout).step_time);
+  const Job named = with(plain.job, [](JobSpec& spec) { spec.overlay = "b200-box"; });
+  EXPECT_EQ(predict(named, plain.layout).step_time, predict(box.job, box.layout).step_time);
+  const Catalog by_folder = overlay(builtin_catalog(), "b200-box");  // as --hardware takes it
+  EXPECT_EQ(predict(make_job(plain.job.spec, by_folder), plain.layout).step_time,
+            predict(box.job, box.layout).step_time);
+  EXPECT_THAT([&] { with(plain.job, [](JobSpec& spec) { spec.overlay = "b200-bix"; }); },
+              testing::Throws<Error>(testing::Property(&Error::what_happened, HasSubstr("did you mean 'b200-box'"))));
 }
 
 TEST(RunRecords, CheckHasErrorAndBand) {

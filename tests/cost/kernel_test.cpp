@@ -94,6 +94,19 @@ TEST(Kernel, NoWorkTakesNoTime) {
   EXPECT_EQ(memory_bound_time({}, device), Seconds{});
 }
 
+TEST(Kernel, AnAccumulatedResultIsReadAndWritten) {
+  // A weight gradient of few tokens: 4 bytes read and 4 written of each of 4096 x 7168 results, at what GEMMs reach of
+  // the memory's bandwidth.
+  const Accelerator& device = hardware::builtin_catalog().accelerator("B200-SXM6-180GB");
+  const Gemm gemm{.m = 4096, .n = 7168, .k = 64, .result_bytes = 8};
+  const double traffic =
+      8 * gemm.m * gemm.n / (device.memory_bandwidth.value() * device.efficiency.of(DType::bf16).memory);
+  EXPECT_NEAR(gemm_time(gemm, device).value(), traffic, 0.25 * traffic);
+  Gemm written = gemm;
+  written.result_bytes = 0;
+  EXPECT_LT(gemm_time(written, device), 0.5 * gemm_time(gemm, device));
+}
+
 TEST(Kernel, OneGroupedLaunchBeatsItsProductsOneByOne) {
   for (const Accelerator& device : accelerators()) {
     const DType t = dtypes(device).back();

@@ -34,7 +34,7 @@ TEST(Launcher, MegatronOfAMixtureWithAnExplicitLayout) {
   m.dense_layers = 3, m.mtp_layers = 1;
   const Job job = test_job(m, 128, 4096, 512);
   const auto flags = launcher_flags(job, {.pp = 4, .dp = 32, .ep = 8, .stage_split = StageSplit::uneven}, "megatron");
-  EXPECT_THAT(flags, Contains("--pipeline-model-parallel-layout 'Et*15|t*16|t*15|t*15mL'"));
+  EXPECT_THAT(flags, Contains("--pipeline-model-parallel-layout 'Et*16|t*16|t*16|t*13mL'"));
   EXPECT_THAT(flags, Contains("--expert-model-parallel-size 8"));
   EXPECT_THAT(flags, Contains("--expert-tensor-parallel-size 1"));
   EXPECT_THAT(flags, Contains("--moe-layer-freq '([0]*3+[1]*58)'"));

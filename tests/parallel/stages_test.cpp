@@ -22,6 +22,19 @@ TEST(Stages, EverySplitDealsEveryLayerOnce) {
   }
 }
 
+TEST(Stages, FurtherTokensStandBesideTheLoss) {
+  // DeepSeek-V3 in Megatron-Bridge: 16 parts hold 4 layers and the last one; 8 parts 8 and 5; 4 parts 16 and 13.
+  Transformer model = llama(61, 7168, 18432, 128, 128);
+  model.mtp_layers = 1;
+  for (const auto& [ways, each, last] : {std::tuple{16, 4, 1}, std::tuple{8, 8, 5}, std::tuple{4, 16, 13}}) {
+    const std::vector<int> parts = stage_layers(model, StageSplit::uneven, ways);
+    EXPECT_EQ(parts.front(), each);
+    EXPECT_EQ(parts.back(), last);
+  }
+  model.mtp_layers = 0;
+  EXPECT_EQ(stage_layers(model, StageSplit::uneven, 16).back(), 3);
+}
+
 TEST(Stages, EmbeddingAndLossCountAsLayers) {
   const std::vector<int> parts = stage_layers(llama_405b(), StageSplit::embedding, 16);
   EXPECT_EQ(parts.front(), 7);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "meshwright/hardware/catalog.hpp"
+#include "meshwright/parallel/memory.hpp"
 #include "meshwright/parallel/overlap.hpp"
 #include "parallel/jobs.hpp"
 
@@ -130,6 +131,83 @@ TEST(Step, EagerHostIsAFloor) {
   EXPECT_GE(total(s.time).value(), floor);
   const Job compiled = with_stack(job, [](Framework& stack) { stack.host.per_layer = {}; });
   EXPECT_LT(total(step_of(compiled, l).time).value(), floor);
+}
+
+const BlockCost& mixture_block(Tables& tables, const Layout& layout) {
+  return tables.entries(layout).shard->blocks.front();
+}
+
+TEST(Step, GraphsAndGroupedExpertsTakeLaunchesOffTheHost) {
+  const Job job = job_on("dgx-h100", 8, mixture(16, 64, 8), 4096, 64);
+  const Layout l{.dp = 8, .ep = 8, .etp = 1};
+  const auto host = [&](const char* recipe) {
+    Tables tables(with_recipe(job, recipe));
+    return mixture_block(tables, l).host[0];
+  };
+  const Seconds streams = host(R"({"kernels": {"expert_gemm": "streams", "cuda_graphs": "none"}})");
+  const Seconds grouped = host(R"({"kernels": {"expert_gemm": "grouped", "cuda_graphs": "none"}})");
+  // Eight local experts, three launches of each of two products: all but the first are launches inside.
+  EXPECT_NEAR((streams - grouped).value(), 2 * 3 * 7 * job.framework.launch.inside.value(), 1e-9);
+  EXPECT_GT(host(R"({"kernels": {"expert_gemm": "list", "cuda_graphs": "none"}})"), 1.5 * streams);
+  const Seconds partial = host(R"({"kernels": {"cuda_graphs": "partial", "graph_parts": ["attention", "router"]}})");
+  EXPECT_LT(partial, streams);
+  EXPECT_GT(partial, Seconds{});
+  EXPECT_EQ(host(R"({"kernels": {"cuda_graphs": "full_iteration"}})"), job.framework.host.per_layer);
+}
+
+TEST(Step, AHostThatWaitsForTokenCountsAddsToTheDevice) {
+  const Job job = job_on("dgx-h100", 8, mixture(16, 64, 8), 4096, 64);
+  const Layout l{.dp = 8, .ep = 8, .etp = 1};
+  const Seconds waits = total(step_of(with_recipe(job, R"({"kernels": {"static_shapes": false}})"), l).time);
+  const Seconds runs_ahead = total(step_of(with_recipe(job, R"({"kernels": {"static_shapes": true}})"), l).time);
+  EXPECT_GT(waits, runs_ahead);
+  EXPECT_LT(waits, (1 + job.framework.launch.drained) * runs_ahead);
+}
+
+TEST(Step, AdaptersNeedNoWeightGradients) {
+  const Job full = job_on("dgx-h100", 8, llama_8b(), 8192, 64);
+  const Job lora = with_recipe(full, R"({"trainable": {"kind": "lora", "rank": 16, "targets": ["attention"]}})");
+  const Layout l{.dp = 8};
+  const Step a = step_of(full, l), b = step_of(lora, l);
+  // Two of the three products are left, and the adapters' own are small.
+  EXPECT_LT(b.time.compute, 0.80 * a.time.compute);
+  EXPECT_GT(b.time.compute, 0.62 * a.time.compute);
+  Tables tables(lora);
+  const BlockCost& block = mixture_block(tables, l);
+  // qkv: 16 (4096 + 6144); attention output: 16 (4096 + 4096).
+  EXPECT_DOUBLE_EQ(block.trained, 16 * (4096 + 6144) + 16 * (4096 + 4096));
+  EXPECT_GT(block.parameters, 2e8);
+  EXPECT_LT(b.time.optimizer, 0.01 * a.time.optimizer);
+  const Job four_bits = with_recipe(full, R"({"trainable": {"kind": "lora", "base": "int4"}})");
+  EXPECT_GT(step_of(four_bits, l).time.compute, b.time.compute) << "weights are made whole before each product";
+  EXPECT_LT(memory(four_bits, l).weights, 0.3 * memory(lora, l).weights);
+  EXPECT_LT(memory(lora, l).optimizer, 0.01 * memory(full, l).optimizer);
+}
+
+TEST(Step, ActivationsInHostMemoryTakeTheLinkToIt) {
+  const Job job = job_on("dgx-h100", 8, llama_8b(), 8192, 64);
+  const Job offloaded = with_recipe(job, R"({"offload": {"activations": true}})");
+  const Layout l{.dp = 8};
+  EXPECT_GT(total(step_of(offloaded, l).time), 1.3 * total(step_of(job, l).time)) << "PCIe";
+  const Job grace = with(job, [](JobSpec& spec) { spec.cluster = {.of = "gb200-nvl72", .accelerators = 8}; });
+  const Job moved = with_recipe(grace, R"({"offload": {"activations": true}})");
+  EXPECT_LT(total(step_of(moved, l).time), 1.15 * total(step_of(grace, l).time)) << "NVLink-C2C";
+  // Two of 32 blocks stay: one goes out while the next is made.
+  const Bytes kept = memory(job, l).activations, left = memory(offloaded, l).activations;
+  EXPECT_LT(left, 0.2 * kept);
+  EXPECT_GT(left, 0.04 * kept);
+}
+
+TEST(Step, SendsThatStallWaitForEachNeighbour) {
+  const Job job = job_on("dgx-h100", 128, llama(16, 2048, 8192, 32, 32), 4096, 64, "nanotron");
+  const auto host = [&](const Layout& l) { return step_of(job, l).time.host.value(); };
+  const double m = 64, wait = job.framework.host.neighbour_wait.value();
+  ASSERT_EQ(job.framework.host.neighbour_wait_nodes, 4);
+  const Layout two{.tp = 32, .pp = 2, .dp = 2, .zero_stage = 0};
+  const Job without = with_stack(job, [](Framework& stack) { stack.host.neighbour_wait = {}; });
+  EXPECT_NEAR(host(two) - step_of(without, two).time.host.value(), m / 2 * wait, 1e-6);
+  const Layout four{.tp = 32, .pp = 4, .dp = 1, .zero_stage = 0};
+  EXPECT_NEAR(host(four) - step_of(without, four).time.host.value(), m * 2 * wait, 1e-6);
 }
 
 TEST(Step, ExpertExchangeByNodeIsCheaperAcrossNodes) {

@@ -115,7 +115,7 @@ class Enumeration {
     if (found == layers_.end()) found = layers_.emplace(key, layer_memory(job_, l)).first;
     const Entries entries = tables_.entries(l);
     const Memory need = memory(constants_, found->second, *entries.stages, l);
-    if (fit(constants_, need) == Fit::does_not_fit) return;
+    if (!plannable(constants_, need)) return;
     const Step step = step_time(tables_.constants(), entries, l);
     layouts.push_back({l, step, need, total(step.time)});
   }

@@ -25,15 +25,9 @@ std::string fit_text(const Job& job, const Prediction& p) {
   const Bytes capacity = job.cluster.accelerator.memory_capacity;
   const Bytes margin = capacity - p.memory.reserved;
   const std::string used = fmt::format("{} of {}", format(p.memory.reserved), format(capacity));
-  switch (p.fit) {
-    case Fit::fits:
-      return fmt::format("{}: fits, {} to spare", used, format(margin));
-    case Fit::borderline:
-      return fmt::format("{}: borderline", used);
-    case Fit::does_not_fit:
-      break;
-  }
-  return fmt::format("{}: does not fit", used);
+  if (p.fit == Fit::fits) return fmt::format("{}: fits, {} to spare", used, format(margin));
+  if (p.fit == Fit::does_not_fit) return fmt::format("{}: does not fit", used);
+  return fmt::format("{}: {}, {:.0f} % that it fits", used, name(p.fit), 100 * p.fits_probability);
 }
 
 std::string band_text(const Prediction& p) {

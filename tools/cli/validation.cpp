@@ -28,6 +28,8 @@ Json run_json(const RunCheck& c) {
                           {"mfu", p.mfu},
                           {"p10_s", p.p10.value()},
                           {"p90_s", p.p90.value()}};
+    Json& terms = entry["predicted"]["breakdown"] = Json::object();
+    describe(p.time, [&](const char* term, Seconds time) { terms[std::string(term) + "_s"] = time.value(); });
   }
   entry["measured"] = {{"step_time_s", c.measured.step_time ? Json(c.measured.step_time->value()) : Json()},
                        {"peak_memory_bytes", c.measured.peak_memory ? Json(c.measured.peak_memory->value()) : Json()},

@@ -19,6 +19,8 @@ struct MeasuredRun {
 
 struct RunRecord {
   std::string id, set, tier, task, framework, accelerator;
+  std::string family;                  ///< of stacks whose accuracy is shown together: "megatron", "fsdp", ...
+  bool unknown_stack = false;          ///< no profile knows the stack: predicted as any
   std::string state;                   ///< "wait", "slow-twin": a sick job, told from its twins alone; else ""
   std::optional<std::string> skipped;  ///< why it is not predicted; then job and layout are not filled
   Job job;                             ///< with every null that a rule resolved among its assumptions
@@ -31,8 +33,9 @@ bool is_run_record(const Reader& record);
 
 /// Reads a record. Unknown fields are resolved by written rules that look at the stack and its date, never at what was
 /// measured: see resolve_layout in src/calibrate/run_layout.cpp. What cannot be predicted is `skipped` with the reason:
-/// a model without published shape, a layout without degrees, adapters (LoRA), a stack, device or format that the
-/// library doesn't know, nothing measured. Throws Error for a record that is malformed.
+/// a model without published shape, a layout without degrees, a device or format that the library doesn't know, nothing
+/// measured. A stack that no profile knows is predicted as any stack, and tagged. Throws Error for a record that is
+/// malformed.
 RunRecord read_run_record(const Reader& record, const Catalog& catalog);
 
 /// The published runs that ship with the library (data/runs), one Reader a record.

@@ -14,14 +14,16 @@ namespace meshwright::calibrate {
 /// One record with its prediction.
 struct RunCheck {
   std::string id, kind = "run";
-  std::string set, tier, task, framework, accelerator, precision, state;
-  std::string configuration;  ///< equal for records of one model, cluster, layout and stack: reruns and releases
+  std::string set, tier, task, framework, family, accelerator, precision, state;
+  bool unknown_stack = false;  ///< predicted as any stack, and counted apart
+  std::string configuration;   ///< equal for records of one model, cluster, layout and stack: reruns and releases
   MeasuredRun measured;
   std::optional<Prediction> prediction;
   std::optional<double> step_time_error;    ///< predicted / measured - 1
   std::optional<Bytes> logged_peak;         ///< predicted, as the stack logs it: allocated or reserved, rank 0 or worst
   std::optional<double> peak_memory_error;  ///< predicted / measured - 1
   std::optional<std::string> skipped;
+  int node_accelerators = 1;
   /// Whether the record counts in headline figures: a pre-training step of a job that was not sick. Never the error.
   bool counted = false;
 };

@@ -14,6 +14,7 @@ struct Gemm {
   double groups = 1;  ///< independent products of this shape in one launch (grouped or batched GEMM)
   DType dtype = DType::bf16;
   bool block_scaled = false;  ///< fp8 with a scale per block of 128 instead of one per tensor
+  double result_bytes = 0;    ///< read and written of each result; 0 = it is written in 16 bits or its own format
   bool cast = false;          ///< quantise A (m x k) from bf16 first, in a kernel of its own
 };
 

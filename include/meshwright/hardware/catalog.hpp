@@ -123,6 +123,9 @@ const Catalog& builtin_catalog();
 /// media of communication {"media"} and fields of training stacks {"frameworks"}. Throws Error with file and place for
 /// anything wrong, names that no entry has included.
 Catalog overlay(const Catalog& base, const std::filesystem::path& folder);
+/// `base` with an overlay that ships (data/overlays), by the name of its file: "b200-box". Throws UnknownName(where,
+/// ...).
+Catalog shipped_overlay(const Catalog& base, std::string_view name, const std::string& where);
 /// `base` with the overlays of the folder that MESHWRIGHT_HARDWARE names, then of `folder` (either may be empty).
 Catalog load_catalog(const std::filesystem::path& folder = {}, const Catalog& base = builtin_catalog());
 

@@ -37,6 +37,7 @@ struct JobSpec {
   std::string precision{};                  ///< "" = bf16
   std::string framework{};                  ///< "" = megatron-core
   std::string framework_version{}, date{};  ///< the release, or when it ran; both "" = the newest
+  std::string overlay{};                    ///< one that ships (data/overlays), over the catalogue; "" = none
   std::optional<Reader> recipe{};           ///< a "recipe" object, over that of the stack's release
   std::optional<Reader> collectives{};      ///< a "collectives" object: what is forced of the collective library
   std::optional<double> moe_imbalance{};    ///< busiest expert rank over the mean, 1 to 1000; nothing = 1
@@ -101,8 +102,8 @@ class Job {
 };
 
 /// {"model", "cluster", "nodes", "gpus", "seq_len", "global_batch", "precision", "framework", "framework_version",
-/// "recipe", "collectives", "moe_imbalance", "layout"}; unknown keys are refused. "model" and "cluster" are names,
-/// paths or objects.
+/// "overlay", "recipe", "collectives", "moe_imbalance", "layout"}; unknown keys are refused. "model" and "cluster" are
+/// names, paths or objects.
 JobSpec read_job_spec(const Reader& reader);
 /// The object that read_job_spec() reads: what was said, and nothing else.
 std::string to_json(const JobSpec& spec);

@@ -13,12 +13,13 @@ namespace meshwright::parallel {
 
 /// One block (or the embedding, the head, a multi-token-prediction module) of one micro-batch on one rank.
 struct BlockMemory {
-  std::array<Bytes, 3> kept;     ///< activations kept until the backward pass, by Recompute
-  std::array<Bytes, 3> redone;   ///< those that exist again while one block is recomputed
-  Bytes run_ahead;               ///< gathered inputs that a host ahead of the GPU holds
-  double parameters = 0;         ///< held by a rank before ZeRO, without routed experts
-  double expert_parameters = 0;  ///< routed experts held by a rank before ZeRO
-  double gemm_parameters = 0;    ///< of both, those of linear layers in the recipe's format
+  std::array<Bytes, 3> kept;               ///< activations kept until the backward pass, by Recompute
+  std::array<Bytes, 3> redone;             ///< those that exist again while one block is recomputed
+  Bytes run_ahead;                         ///< gathered inputs that a host ahead of the GPU holds
+  double parameters = 0;                   ///< held by a rank before ZeRO, without routed experts
+  double expert_parameters = 0;            ///< routed experts held by a rank before ZeRO
+  double trained = 0, expert_trained = 0;  ///< of both, or beside them (adapters): what has gradients
+  double gemm_parameters = 0;              ///< of both, those of linear layers in the recipe's format
 };
 
 /// The slow part. Key: (tp, cp, ep, etp, micro_batch, sequence_parallel).
@@ -34,6 +35,8 @@ LayerMemory layer_memory(const Job& job, const Layout& layout);
 
 /// Numbers of the job that hold for every layout.
 struct MemoryConstants {
+  double frozen_bytes = 2;  ///< of a weight without gradients
+  bool adapters = false;    ///< trained parameters stand beside the model's
   double parameter_bytes = 2, gradient_bytes = 4, optimizer_bytes = 12, cached_weight_bytes = 0,
          weight_gradient_bytes = 0;
   double gathered_parameter_bytes = 2, gathered_gradient_bytes = 2, gathered_layers = 2;
@@ -42,6 +45,10 @@ struct MemoryConstants {
   ExpertFold expert_fold;
   Bytes context, communication_buffers;
   Bytes usable;  ///< of the device: what has to hold `reserved`
+  double spread = 0.07;
+  bool moves_activations = false;  ///< to host memory, all but two blocks'
+  int moved_layers = 0;            ///< of so many blocks of a stage only; 0 = of all
+  int stalling_tensor = 0;  ///< from this tp on, sends of a pipeline hold the host back at every micro-batch; 0 = never
   int global_batch = 0, mtp_layers = 0;
 };
 MemoryConstants memory_constants(const Job& job);
@@ -64,7 +71,13 @@ Memory memory(const Job& job, const Layout& layout);
 /// stage or of the first one where only rank 0 writes it (nanotron).
 Bytes logged_peak(const Job& job, const Layout& layout);
 
-/// Does it fit? `borderline` within 7 % below the usable memory: the spread of the model's own error.
+/// The probability that the peak stays below the usable memory, with peaks spread about the predicted one as the
+/// stack's measured ones are (log-normal).
+double fits_probability(const MemoryConstants& constants, const Memory& memory) noexcept;
+/// Whether a plan may rest on it: more likely to fit than not.
+inline bool plannable(const MemoryConstants& constants, const Memory& memory) noexcept {
+  return memory.reserved <= constants.usable;
+}
 Fit fit(const MemoryConstants& constants, const Memory& memory) noexcept;
 Fit fit(const Job& job, const Memory& memory);
 

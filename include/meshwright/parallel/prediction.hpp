@@ -1,5 +1,6 @@
 #pragma once
 // What a prediction says: disjoint terms along the critical path, memory at the worst stage, and how far to trust them.
+#include <array>
 #include <optional>
 #include <span>
 #include <string>
@@ -83,7 +84,11 @@ void describe(const Memory& m, V&& visit) {
 }
 const MemoryField& largest_part(const Memory& memory) noexcept;
 
-enum class Fit { fits, borderline, does_not_fit };
+/// By the probability that the peak stays below what the device can hold: above 0.9, 0.7, 0.3 and 0.1.
+enum class Fit { fits, likely, borderline, unlikely, does_not_fit };
+inline constexpr std::array<std::string_view, 5> fit_names = {"fits", "likely", "borderline", "unlikely",
+                                                              "does not fit"};
+constexpr std::string_view name(Fit fit) { return fit_names[static_cast<std::size_t>(fit)]; }
 
 struct Prediction {
   Layout layout;        ///< with every default of the stack stated
@@ -92,6 +97,7 @@ struct Prediction {
   Hidden hidden;
   Memory memory;
   Fit fit = Fit::fits;
+  double fits_probability = 1;
   Seconds step_time{};   ///< total(time)
   Seconds p10{}, p90{};  ///< band from the residuals of its class in docs/accuracy.md
   double tokens_per_s_per_gpu = 0;

@@ -2,8 +2,10 @@
 // The recipe of a job: which numbers there are, in which formats, and where they live. Its defaults come from the
 // stack's release (data/frameworks); a job's "recipe" object states fields of its own.
 #include <array>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "meshwright/core/dtype.hpp"
 #include "meshwright/core/quantity.hpp"
@@ -92,8 +94,6 @@ constexpr const auto& choice_names(ExpertGemm) { return expert_gemm_names; }
 enum class Dispatcher { all_gather, all_to_all, deepep, hybridep };
 inline constexpr std::array<std::string_view, 4> dispatcher_names = {"all-gather", "all-to-all", "deepep", "hybridep"};
 constexpr const auto& choice_names(Dispatcher) { return dispatcher_names; }
-/// True where a token goes once to each node that has an expert of it, and is copied there.
-constexpr bool by_node(Dispatcher d) { return d == Dispatcher::deepep || d == Dispatcher::hybridep; }
 
 /// Which kernels run, and how they are launched.
 struct RecipeKernels {
@@ -213,6 +213,33 @@ struct OptimizerRow {
   StateFormat moment_format = StateFormat::none;  ///< where it has one of its own; none = the recipe's
   double orthogonal_steps = 0;                    ///< Newton-Schulz iterations over each matrix
 };
+/// A kind of host processor (data/recipes/hosts.json).
+struct HostRow {
+  std::string cpu;
+  double time = 1;        ///< of launching a kernel, over that of a current Intel server processor
+  BytesPerSecond link{};  ///< to accelerators of `vendor` on its board; zero = PCIe
+  std::string vendor;
+};
+/// The row of a node's processor; of the first where none is known.
+const HostRow& host_row(std::string_view cpu);
+
+/// A way to send tokens to their experts (data/recipes/dispatchers.json).
+struct DispatcherRow {
+  std::string name;
+  bool by_node = false;  ///< a token goes once to each node that has an expert of it, and is copied there
+  /// A token and node that it is sent to, where a medium's adapters are driven by the host for it; empty = none are.
+  struct Proxied {
+    std::string medium;
+    Seconds message;
+  };
+  std::vector<Proxied> proxied;
+  double launches = 0;  ///< kernels of dispatch and combine of one layer, forward and backward
+  bool waits = true;    ///< the host reads the counts of tokens before it launches the experts
+};
+const DispatcherRow& dispatcher(Dispatcher kind);
+/// The dispatcher that a free text names ("alltoall", "DeepEP over NVSHMEM"); nothing where it names none.
+std::optional<Dispatcher> dispatcher_in(std::string_view text);
+
 /// The row of a name, forgiving case and dashes; UnknownName(where, ...) with the nearest spelling.
 const AttentionKernel& attention_kernel(std::string_view name, const std::string& where);
 const OptimizerRow& optimizer(std::string_view name, const std::string& where);

@@ -51,6 +51,7 @@ struct StackRules {
 struct StackDefaults {
   bool overlap_grad_reduce = true, overlap_param_gather = true, tp_comm_overlap = false;
   bool experts_cut_by_tp = true;  ///< etp is tp; false: 1
+  bool any_stack = false;         ///< stands for stacks that no profile describes: nothing of it was measured
   bool splits_with_ends = false;  ///< embedding and loss count as a layer each in the split over stages (torchtitan)
   RankOrder order;                ///< in which ranks are numbered
 };
@@ -61,6 +62,7 @@ struct StackMemory {
   double gathered_parameters_least = 0;  ///< parameters a stack keeps live anyway (DeepSpeed's max_live_parameters)
   double saved_extra_hidden = 0;         ///< bytes per token and hidden unit kept beyond the operators' fused inventory
   double saved_extra_ffn = 0;            ///< the same per inner MLP unit (an activation function that is not fused)
+  double saved_whole_hidden = 0;         ///< bytes per token and hidden unit that every tensor rank keeps whole
   double run_ahead_hidden =
       0;  ///< bytes per token and hidden unit of gathered inputs that a host ahead of the GPU holds
   double selective_share = 0;      ///< of a layer's other activations that selective recompute drops too (op-level AC)
@@ -72,6 +74,7 @@ struct StackMemory {
   Bytes communication_buffers{};              ///< flat reduce and gather buckets
   Bytes context{};                            ///< CUDA context, NCCL and workspace outside the allocator
   double fragmentation = 1.05;    ///< reserved over allocated, for what comes and goes: activations, logits, buffers
+  double spread = 0.07;           ///< standard deviation of its peaks over the predicted ones, in log units
   double usable = 0.95;           ///< of the device's capacity
   bool logs_allocated = false;    ///< its log shows allocated memory, not reserved
   bool logs_first_stage = false;  ///< its log shows the memory of rank 0 only
@@ -84,6 +87,8 @@ struct StackOverlap {
   double slowdown = 0.1;                ///< stretch of compute while communication runs beside it
   double fsdp_penalty = 0;              ///< exposed = max(c, k) + penalty * min(c, k) for gathered layers
   double bucket_parameters = 40e6;      ///< gradient bucket
+  double bucket_per_rank = 0;           ///< or so many parameters for each data-parallel rank, where that is more
+  bool gather_by_tensor = false;        ///< each parameter tensor is gathered by a call of its own
   bool dispatch_low_precision = false;  ///< expert tokens are quantised to the GEMMs' format before they are sent
 };
 
@@ -95,13 +100,20 @@ struct StackHost {
                                ///< exchange metadata block the host
   Seconds softmax_fallback{};  ///< more of it where micro_batch * heads / tp is no multiple of 4 and the fused softmax
                                ///< refuses (stacks without fused attention)
-  Seconds step{};              ///< data loader, logging, scheduler once a step
+  Seconds neighbour_wait{};    ///< of a stage for each neighbour and micro-batch, where its sends stall: with tensor
+  int neighbour_wait_nodes = 0;  ///< groups over so many nodes; 0 = never
+  double jitter = 0;             ///< mean delay of one node in a step over the step; the slowest of all nodes counts
+  Seconds step{};                ///< data loader, logging, scheduler once a step
 };
 
 /// How its kernels reach the device.
 struct StackLaunch {
-  Seconds kernel{};     ///< host time of one launch; 0 = CUDA graphs or compiled
-  Seconds layer_gap{};  ///< GPU idle per layer and pass
+  Seconds kernel{};        ///< host time of an operator that an eager host launches: interpreter, autograd, allocation
+  Seconds inside{};        ///< and of each further launch inside one: an expert's product, a cast
+  double compiled = 0.25;  ///< share of those operators that is left where blocks are compiled
+  double drained = 0;      ///< where the host waits for the device in every layer, the two no longer run side by side:
+                           ///< share of the shorter that is added
+  Seconds layer_gap{};     ///< GPU idle per layer and pass
 };
 
 /// How well its kernels run there.
@@ -143,6 +155,7 @@ constexpr void describe(PartOf<StackDefaults> auto& p, V&& visit) {
   visit("overlap_param_gather", p.overlap_param_gather);
   visit("tp_comm_overlap", p.tp_comm_overlap);
   visit("experts_cut_by_tp", p.experts_cut_by_tp);
+  visit("any_stack", p.any_stack);
   visit("splits_with_ends", p.splits_with_ends);
   visit("order", p.order);
 }
@@ -152,6 +165,7 @@ constexpr void describe(PartOf<StackMemory> auto& p, V&& visit) {
   visit("gathered_parameters_least", p.gathered_parameters_least);
   visit("saved_extra_hidden", p.saved_extra_hidden);
   visit("saved_extra_ffn", p.saved_extra_ffn);
+  visit("saved_whole_hidden", p.saved_whole_hidden);
   visit("run_ahead_hidden", p.run_ahead_hidden);
   visit("selective_share", p.selective_share);
   visit("cached_weight_bytes", p.cached_weight_bytes);
@@ -161,6 +175,7 @@ constexpr void describe(PartOf<StackMemory> auto& p, V&& visit) {
   visit("communication_buffers", p.communication_buffers);
   visit("context", p.context);
   visit("fragmentation", p.fragmentation);
+  visit("spread", p.spread);
   visit("usable", p.usable);
   visit("logs_allocated", p.logs_allocated);
   visit("logs_first_stage", p.logs_first_stage);
@@ -172,6 +187,8 @@ constexpr void describe(PartOf<StackOverlap> auto& p, V&& visit) {
   visit("slowdown", p.slowdown);
   visit("fsdp_penalty", p.fsdp_penalty);
   visit("bucket_parameters", p.bucket_parameters);
+  visit("bucket_per_rank", p.bucket_per_rank);
+  visit("gather_by_tensor", p.gather_by_tensor);
   visit("dispatch_low_precision", p.dispatch_low_precision);
 }
 template <class V>
@@ -180,11 +197,17 @@ constexpr void describe(PartOf<StackHost> auto& p, V&& visit) {
   visit("per_layer_tp", p.per_layer_tp);
   visit("pipeline_send", p.pipeline_send);
   visit("softmax_fallback", p.softmax_fallback);
+  visit("neighbour_wait", p.neighbour_wait);
+  visit("neighbour_wait_nodes", p.neighbour_wait_nodes);
+  visit("jitter", p.jitter);
   visit("step", p.step);
 }
 template <class V>
 constexpr void describe(PartOf<StackLaunch> auto& p, V&& visit) {
   visit("kernel", p.kernel);
+  visit("inside", p.inside);
+  visit("compiled", p.compiled);
+  visit("drained", p.drained);
   visit("layer_gap", p.layer_gap);
 }
 template <class V>

@@ -32,13 +32,17 @@ struct Pass {
 /// One block (or embedding, or head) on one rank.
 struct BlockCost {
   Pass forward, backward;
-  std::array<Pass, 3> recompute;                  ///< by Recompute: what is done again before the backward pass
-  Seconds weight_gradient;                        ///< part of backward.compute that zero-bubble schedules can move
-  Seconds host;                                   ///< least time of forward and backward: launches of an eager host
+  std::array<Pass, 3> recompute;  ///< by Recompute: what is done again before the backward pass
+  Seconds weight_gradient;        ///< part of backward.compute that zero-bubble schedules can move
+  std::array<Seconds, 3> host;    ///< by Recompute: least time of all passes, launches of an eager host
+  double drained = 0;             ///< share of the shorter of host and device that is added to the other
   KernelTimes forward_kernels, backward_kernels;  ///< of `forward.compute` and `backward.compute`
   KernelTimes selective_kernels;                  ///< of what selective recompute does again
   double parameters = 0;                          ///< held by a rank, without routed experts
   double expert_parameters = 0;                   ///< routed experts held by a rank
+  double tensors = 0;                             ///< parameter tensors with gradients
+  std::array<Seconds, 3> moved;                   ///< by Recompute: what is kept, over the link to host memory, one way
+  double trained = 0, expert_trained = 0;         ///< of those, or beside them (adapters): what has gradients
 };
 
 /// Key: (tp, cp, ep, etp, micro_batch, sequence_parallel, tp_comm_overlap, expert exchange beside compute).
@@ -80,8 +84,14 @@ struct StepConstants {
   bool tied_embeddings = false;
   Seconds optimizer_per_parameter;  ///< of the update: HBM traffic, or the host's with its PCIe traffic
   double reduce_bytes = 4, parameter_bytes = 2, bucket_parameters = 40e6;
+  double bucket_per_rank = 0;
+  bool gather_by_tensor = false;
+  double slowest_node = 0;  ///< expected delay of the slowest node over the step
+  int moved_layers = 0;     ///< blocks of a stage whose activations go to the host; 0 = all that say so
   double overlap_slowdown = 0, fsdp_overlap_penalty = 0;
   Seconds layer_overhead, step_overhead, pipeline_send_host;
+  Seconds neighbour_wait;                     ///< of a stage for each neighbour and micro-batch
+  int stalling_tensor = 0;                    ///< with tp from here on; 0 = never
   bool crosses_nodes = false;                 ///< the job is larger than a node
   bool keeps_gathered_with_pipeline = false;  ///< ZeRO-3 gathers once a step where there is a pipeline
 };

@@ -15,6 +15,9 @@ struct Shard {
   double imbalance = 1;  ///< tokens of the busiest expert rank over the mean
 };
 
+/// Where in the model an operator stands.
+enum class OperatorPart { mixer, mlp, router, experts, embedding, head };
+
 enum class OperatorKind { gemm, grouped_gemm, attention, memory_bound };
 
 /// How a GEMM's weight is cut over the ranks of its group (tp, or etp inside an expert): by outputs, whose input every
@@ -26,6 +29,7 @@ enum class Cut { none, column, row };
 struct Operator {
   std::string_view name{};  ///< "qkv", "attention", "mlp_up", "router", ...
   OperatorKind kind = OperatorKind::gemm;
+  OperatorPart part = OperatorPart::mixer;
   double m = 0, n = 0, k = 0;  ///< GEMM: tokens, outputs, inputs. For grouped GEMMs m is per expert
   double groups = 1;           ///< local experts of a grouped GEMM
   bool low_precision = true;   ///< runs in the recipe's GEMM format (fp8, ...) when there is one
@@ -38,6 +42,8 @@ struct Operator {
   double bytes = 0;          ///< read + written in forward, fused as a good stack does it
   double unfused_bytes = 0;  ///< the same without fusion (0 = the same)
   int kernels = 1;           ///< launches
+  double apart = 0;          ///< launches where each expert has its own; 0 = the same
+  bool cast = false;         ///< quantises inputs of the GEMMs before it
   // work and memory
   double flops = 0;                ///< forward, causal half for attention
   double weight_elements = 0;      ///< parameters of this rank that it reads

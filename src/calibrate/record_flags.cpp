@@ -1,0 +1,91 @@
+#include "calibrate/record_flags.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "core/embedded.hpp"
+
+namespace meshwright::calibrate {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+const Json& document() {
+  static const Json file = [] {
+    for (const EmbeddedFile& own : embedded_recipes()) {
+      if (own.name == "record-flags.json") return Json::parse(own.content);
+    }
+    throw Error("data/recipes", "no record-flags.json");
+  }();
+  return file;
+}
+
+std::string lower(std::string text) {
+  std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
+/// The value of the first key that stands in the text; null where none does.
+Json first_in(const std::string& text, const Json& values) {
+  for (const auto& [key, value] : values.items()) {
+    if (text.find(key) != std::string::npos) return value;
+  }
+  return nullptr;
+}
+
+/// What a row makes of a member's value; null for nothing.
+Json meaning(const Json& row, const Json& said) {
+  const auto text = [](const Json& value) {
+    return lower(value.is_string() ? value.get<std::string>() : value.dump());
+  };
+  if (row.contains("number")) return said.is_number() && said > 0 ? said : Json();
+  if (row.contains("positive")) return said.is_number() && said > 0 ? Json(true) : Json();
+  if (row.contains("values")) return first_in(text(said), row["values"]);
+  if (!said.is_array()) return nullptr;
+  Json list = Json::array();
+  for (const Json& item : said) {
+    if (Json value = first_in(text(item), row["each"]); !value.is_null()) list.push_back(std::move(value));
+  }
+  return list.empty() ? Json() : list;
+}
+
+/// Sets "a/b/c" in nested objects.
+void set_path(Json& object, std::string_view path, Json value) {
+  Json* at = &object;
+  for (std::size_t end = path.find('/'); end != std::string_view::npos; end = path.find('/')) {
+    at = &(*at)[std::string(path.substr(0, end))];
+    path.remove_prefix(end + 1);
+  }
+  (*at)[std::string(path)] = std::move(value);
+}
+
+}  // namespace
+
+RecordFlags flags_of_record(const Reader& record) {
+  const Json said = Json::parse(record.dump());
+  Json meant = Json::object();
+  for (const Json& row : document()["tasks"]) {
+    const Json stacks = row.value("stacks", Json::array());
+    const Json stack = said["layout"].value("framework", Json("other"));
+    const bool named = stacks.empty() || std::ranges::find(stacks, stack) != stacks.end();
+    if (named && said.value("task", "pretrain") == row["task"]) meant["recipe"].merge_patch(row["recipe"]);
+  }
+  for (const Json& row : document()["members"]) {
+    const auto object = said.find(row["of"].get<std::string>());
+    if (object == said.end() || !object->is_object()) continue;
+    const auto member = object->find(row["member"].get<std::string>());
+    if (member == object->end() || member->is_null()) continue;
+    if (Json value = meaning(row, *member); !value.is_null())
+      set_path(meant, row["field"].get<std::string>(), std::move(value));
+  }
+  RecordFlags flags;
+  const auto read = [&](const char* key) {
+    return meant.contains(key) ? std::optional(Reader::text(meant[key].dump(), record.where() + "/flags"))
+                               : std::nullopt;
+  };
+  flags.recipe = read("recipe"), flags.layout = read("layout");
+  return flags;
+}
+
+}  // namespace meshwright::calibrate

@@ -1,0 +1,33 @@
+#pragma once
+// How records of stacks are read: the rows of data/recipes/record-stacks.json.
+#include <string>
+#include <vector>
+
+#include "meshwright/parallel/job.hpp"
+
+namespace meshwright::calibrate {
+
+/// What a stack did where a record does not say. A null is resolved by this row and by nothing else.
+struct UsualChoices {
+  std::vector<std::string> names;  ///< as records spell it
+  std::string family;              ///< of stacks whose accuracy is shown together
+  bool sequence_parallel = true;   ///< with tp > 1
+  bool tp_comm_overlap = false;    ///< with tp > 1 and sequence parallelism
+  bool overlap = true;             ///< gradient reduction and parameter gathers
+  int zero_stage = 1;
+  Recompute recompute = Recompute::none;
+  bool one_pass = false;           ///< a replica runs its sequences at once unless told to accumulate
+  bool experts_cut_by_tp = false;  ///< etp is tp where ep leaves ranks for it; false: 1
+};
+/// The row of a stack as records spell it, else that of stacks that no row names.
+const UsualChoices& usual_choices(const std::string& stack);
+
+/// Name of the profile that a record's stack, version and date stand for; `stack` becomes the name that the version
+/// gives it, where it gives one.
+std::string profile_of(std::string& stack, const std::string& version, const std::string& date);
+/// Recompute as such a version means it.
+Recompute recompute_meant(const std::string& version, Recompute recorded);
+/// The overlay that describes the machine of a source; "" where the catalogue does.
+std::string overlay_of_set(const std::string& set);
+
+}  // namespace meshwright::calibrate
