@@ -272,7 +272,8 @@ TEST(CalibratedLaws, MessageTimesAreThePrices) {
       const MessageTimes table(prices);
       for (double bytes = 1024; bytes < 6e10; bytes *= 1.37) {
         const double exact = prices.time(Bytes::base(bytes)).value(), read = table(Bytes::base(bytes)).value();
-        EXPECT_LE(read, exact * 1.002) << site.title << " " << bytes;
+        // Rounds of capped chunks turn upwards between two entries of the table.
+        EXPECT_LE(read, exact * 1.01) << site.title << " " << bytes;
         EXPECT_GE(read, exact * 0.95) << site.title << " " << bytes;
       }
     }
