@@ -140,9 +140,6 @@ CollectiveTable read_collective_table(const Reader& record, const Catalog& catal
   table.place = place_group(cluster, table.ranks, 1);
   table.platform = platform_of(cluster);
   table.options = record_options(record);
-  // NVLink switches add up halves, floats and whole numbers from 32 bits on (NCCL, nvls.cc); bytes they only copy.
-  const bool reduces = table.collective == Collective::all_reduce || table.collective == Collective::reduce_scatter;
-  if (reduces && record.string_or("dtype", "").ends_with("int8")) table.options.nvls = false;
   follow_tuner(table, cluster);
   return table;
 }

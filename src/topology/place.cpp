@@ -123,7 +123,7 @@ void add_scale_out(const Cluster& cluster, std::vector<Enclosure>& units) {
   for (const Tier& tier : plan.tiers) {
     const std::string ratio =
         tier.oversubscription > 1.001 ? fmt::format(" ({:.3g}:1)", tier.oversubscription) : std::string();
-    const std::string slot = tier.limit.empty() ? std::string() : fmt::format(", limited by {}", tier.limit);
+    const std::string name = fmt::format("{} {}{}", fabric, tier.name, ratio);
     units.push_back({.kind = LevelKind::scale_out,
                      .reach = tier.reach,
                      .strict = false,
@@ -133,7 +133,7 @@ void add_scale_out(const Cluster& cluster, std::vector<Enclosure>& units) {
                                .flow = tier.flow,
                                .reduces = sharp,
                                .rings = std::max(1, cluster.node.nics / std::max(1, cluster.node.accelerators)),
-                               .link = fmt::format("{} {}{}{}", fabric, tier.name, ratio, slot)}});
+                               .link = tier.limit.empty() ? name : fmt::format("{} ({})", tier.limit, name)}});
   }
 }
 
