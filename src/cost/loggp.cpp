@@ -46,9 +46,9 @@ class Simulation {
   }
 
   ClockSweep run() {
-    constexpr long long most_events = 10'000'000;  // operations that wait for one CPU ask again and again
+    constexpr long long most_events = 4'000'000;  // operations that wait for one CPU ask again and again
     for (long long played = 0; !events_.empty(); ++played) {
-      if (played > most_events) throw Error("message program", "it takes more than 10 million events to play");
+      if (played > most_events) throw Error("message program", "it takes more than 4 million events to play");
       const Event event = events_.top();
       events_.pop();
       touched_.clear();

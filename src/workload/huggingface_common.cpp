@@ -90,6 +90,7 @@ std::vector<bool> read_moe_layers(const Reader& config, Transformer& m) {
   m.dense_layers = first_integer(config, {"first_k_dense_replace", "moe_layer_start_index"}, m.dense_layers);
   m.moe_every = first_integer(
       config, {"decoder_sparse_step", "interleave_moe_layer_step", "moe_layer_interval", "moe_layer_frequency"}, 1);
+  if (m.moe_every < 1) config.fail("experts in every 0th layer, expected a step of at least 1");
   const auto frequency = config.find("moe_layer_freq");
   if (frequency && frequency->is_number()) m.moe_every = frequency->integer(1, most);
   std::vector<bool> is_moe;
