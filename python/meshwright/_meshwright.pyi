@@ -4,7 +4,7 @@ Performance modelling and capacity planning for distributed training of large mo
 from __future__ import annotations
 import os
 import typing
-__all__: list[str] = ['Accelerator', 'Cluster', 'Error', 'Job', 'Layout', 'Level', 'Network', 'Node', 'Outcome', 'ParameterCounts', 'Plan', 'Prediction', 'SearchResult', 'Term', 'Transformer', 'accelerators', 'cluster', 'collective', 'launcher_flags', 'model', 'models', 'nodes', 'parse_bandwidth', 'parse_bytes', 'parse_time', 'place_group', 'plan', 'predict', 'search', 'violation']
+__all__: list[str] = ['Accelerator', 'Cluster', 'Error', 'Job', 'Layout', 'Level', 'Network', 'Node', 'Outcome', 'ParameterCounts', 'Plan', 'Prediction', 'ResultStore', 'Scenario', 'SearchResult', 'Term', 'Transformer', 'accelerators', 'cluster', 'collective', 'launcher_flags', 'model', 'models', 'nodes', 'parse_bandwidth', 'parse_bytes', 'parse_time', 'place_group', 'plan', 'predict', 'run', 'search', 'violation']
 class Accelerator:
     """
     One accelerator of the hardware database.
@@ -704,6 +704,59 @@ class Prediction:
     @property
     def warnings(self) -> list[str]:
         ...
+class ResultStore:
+    """
+    Results of one scenario on disk (SQLite): none lost, none twice.
+    """
+    def __init__(self, file: os.PathLike, scenario: Scenario) -> None:
+        ...
+    def __len__(self) -> int:
+        ...
+    def add(self, point: int, line: str) -> None:
+        ...
+    def commit(self) -> None:
+        """
+        Makes what was added durable.
+        """
+    def has(self, point: int) -> bool:
+        ...
+    def lines(self) -> list[str]:
+        ...
+class Scenario:
+    """
+    Candidates, workloads, prices and questions: a procurement question.
+    """
+    @staticmethod
+    def from_dict(object: dict) -> Scenario:
+        """
+        The same from a dict; "include" is refused.
+        """
+    def __getstate__(self) -> tuple:
+        ...
+    def __init__(self, file: os.PathLike) -> None:
+        """
+        Reads a scenario file with its includes.
+        """
+    def __repr__(self) -> str:
+        ...
+    def __setstate__(self, arg0: tuple) -> None:
+        ...
+    def conclude(self, lines: list[str]) -> dict:
+        """
+        {'answer', 'csv', 'html'} from the results of all points, in any order.
+        """
+    def evaluate(self, points: list[int]) -> list[str]:
+        """
+        Results of points by number, a line of JSON each; any process.
+        """
+    @property
+    def name(self) -> str:
+        ...
+    @property
+    def points(self) -> int:
+        """
+        Candidates times workloads
+        """
 class SearchResult:
     """
     The best layouts of a job, best first: iterates over predictions.
@@ -963,6 +1016,10 @@ def plan(job: Job, *, top: int = 5, variants: bool = False, threads: int = 0, ma
 def predict(job: Job, layout: Layout) -> Prediction:
     """
     The prediction of one layout; Error where the framework refuses it.
+    """
+def run(job: Job, tokens: typing.Any, layout: Layout | None = None, assume: typing.Any = None) -> typing.Any:
+    """
+    Days, goodput, money and energy of a training run: tokens as a number or "15T"; the best layout by search where none is given; `assume` is a dict of "prices", "power", "failures", "checkpoint" and "stragglers" as in a scenario.
     """
 def search(job: Job, *, top: int = 5, variants: bool = False, threads: int = 0, max_micro_batch: int = 16, tp_in_domain: bool = False, fix: typing.Any = None, exclude: typing.Any = None, max_memory: typing.Any = None, objective: typing.Any = 'time', pareto: typing.Any = None, constraints: typing.Any = None, accelerators: typing.Any = None, progress: typing.Any = None) -> SearchResult:
     """

@@ -31,8 +31,11 @@ Answer reliability(const Asked& asked) {
       asked,
       {fmt::format("one interruption in {}, {:.0f} in {:.1f} days; {} spare hosts", format(e.mtbf), e.interruptions,
                    e.wall.value() / 86400, e.spares),
-       fmt::format("a checkpoint of {} blocks {} and is safe after {} more: every {} (Young {}, Daly {})",
+       fmt::format("a checkpoint of {} blocks {} and is safe after {} more: every {}{} (Young {}, Daly {})",
                    format(e.checkpoint), format(store.blocking), format(store.lag), format(store.interval),
+                   process.levels.size() > 1 ? fmt::format(", {} every {}", process.levels.front().name,
+                                                           format(process.levels.front().interval))
+                                             : "",
                    format(young), format(daly)),
        fmt::format(
            "failures and checkpoints leave {} of the time; simulated {} +- {}; with waiting, maintenance and degraded "
@@ -46,6 +49,8 @@ Answer reliability(const Asked& asked) {
        {"blocking_s", store.blocking.value()},
        {"lag_s", store.lag.value()},
        {"interval_s", store.interval.value()},
+       {"inner_interval_s",
+        process.levels.size() > 1 ? question_json(process.levels.front().interval.value()) : question_json()},
        {"young_s", young.value()},
        {"daly_s", daly.value()},
        {"closed_form", shares.useful},
