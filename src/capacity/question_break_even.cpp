@@ -107,6 +107,13 @@ Answer break_even(const Asked& asked) {
   question_json object = {{"what", v.what},        {"of", by_cost ? "cost" : "days"}, {"low", v.low},
                           {"high", v.high},        {"best_at_low", winner(at_low)},   {"best_at_high", winner(at_high)},
                           {"at", question_json()}, {"at_text", question_json()}};
+  if (const double tiny = 1e-9 * v.objective(true, v.low); std::abs(at_low) < tiny && std::abs(at_high) < tiny) {
+    object["best_at_low"] = object["best_at_high"] = question_json();
+    return answer(asked,
+                  {fmt::format("{} and {} are equal for every {} from {} to {}", pair[0].name, pair[1].name, v.what,
+                               v.shown(v.low), v.shown(v.high))},
+                  object);
+  }
   if (!at) {
     return answer(
         asked,

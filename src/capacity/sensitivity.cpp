@@ -133,10 +133,11 @@ std::vector<Flip> flips(const PlannedPoint& best, const PlannedPoint& other, boo
           objective(of_other ? with_input(other, input.name, value) : draw_of(*other.run, other.assumptions), by_cost);
       return mine - theirs;
     };
-    // From the central value to either end: `best` leads at the centre.
+    // From the central value to either end: `best` leads at the centre. Equal points don't change places.
+    const double tiny = 1e-9 * objective(draw_of(*best.run, best.assumptions), by_cost), near = input.value;
+    if (!(lead(near) < -tiny)) return;
     for (const double end : {range.low, range.high}) {
-      const double near = input.value;
-      if (near == end) continue;
+      if (near == end || !(lead(end) > tiny)) continue;
       const auto at = root(lead, std::min(near, end), std::max(near, end));
       if (at) found.push_back({best.workload, what, best.candidate, other.candidate, *at, value_text(input, *at)});
     }

@@ -18,11 +18,8 @@ struct Part {
   double nic_side, nic_watts, switch_side_a_port, switch_watts_a_port, copper;
 };
 constexpr Part parts[] = {
-    {100, 100, 3.5, 100, 3.5, 60},
-    {200, 300, 5, 300, 5, 100},
-    {400, 700, 8.5, 575, 8.5, 165},
-    {800, 1150, 17, 800, 14, 450},
-    {1e9, 1600, 27, 1600, 27, 900},
+    {100, 100, 3.5, 100, 3.5, 60}, {200, 300, 5, 300, 5, 100},     {400, 700, 8.5, 575, 8.5, 165},
+    {800, 1150, 17, 800, 14, 450}, {1e9, 1600, 27, 1600, 27, 900},
 };
 constexpr const char* part_note = "street price 2025, mid-range, low confidence";
 

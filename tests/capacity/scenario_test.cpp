@@ -114,6 +114,23 @@ TEST(Candidates, CongestionNamesTheRouting) {
               StartsWith("s.json:/candidates/0/congestion"));
 }
 
+// Two candidates that are the same never win from one another.
+TEST(Questions, EqualCandidatesDontChangePlaces) {
+  const Scenario s =
+      read(scenario({candidate({{"nodes", 2}}), candidate({{"name", "d"}, {"nodes", 2}})},
+                    {{{"name", "q"}, {"ask", "break_even"}, {"between", {"c", "d"}}, {"vary", "prices.energy"}},
+                     {{"name", "r"},
+                      {"ask", "break_even"},
+                      {"between", {"c", "d"}},
+                      {"vary", "price_premium"},
+                      {"range", {-0.5, 2}}}}));
+  const WhatIf w = run_whatif(s, builtin_catalog());
+  for (const Flip& flip : w.best.front().flips) EXPECT_THAT(flip.what, StartsWith("price_premium")) << flip.at_text;
+  const std::vector<Answer> answers = answer_questions(s, builtin_catalog(), w.plans);
+  EXPECT_THAT(answers[0].lines.front(), HasSubstr("are equal for every"));
+  EXPECT_NEAR(json::parse(answers[1].object).at("at").get<double>(), 0, 1e-6);
+}
+
 // A plan is kept under what it depends on: other prices don't plan anew, other networks do.
 TEST(Planner, PlansAreSharedBetweenPrices) {
   const Scenario s =
