@@ -51,9 +51,16 @@ class Cluster:
     """
     A cluster: a value that carries everything a prediction needs.
     """
-    network: Network
+    def __getstate__(self) -> str:
+        ...
     def __repr__(self) -> str:
         ...
+    def __setstate__(self, arg0: str) -> None:
+        ...
+    def with_network(self, **kwargs) -> Cluster:
+        """
+        The same cluster with another network: topology, tiers, oversubscription, reach, planes, switch, routing, efficiency, as in cluster files.
+        """
     def with_nic(self, bandwidth: typing.Any) -> Cluster:
         """
         The same cluster with NICs of another speed (bytes per second, or '800 Gb/s').
@@ -71,6 +78,9 @@ class Cluster:
     def name(self) -> str:
         ...
     @property
+    def network(self) -> Network:
+        ...
+    @property
     def node(self) -> Node:
         ...
     @property
@@ -84,7 +94,11 @@ class Job:
     """
     Everything that a prediction needs besides the layout.
     """
+    def __getstate__(self) -> str:
+        ...
     def __init__(self, *, model: Transformer, cluster: Cluster, seq_len: int, global_batch: int, precision: str = '', framework: str = '', framework_version: str = '', accelerators: int = 0, moe_imbalance: float | None = None) -> None:
+        ...
+    def __setstate__(self, arg0: str) -> None:
         ...
     @property
     def accelerators(self) -> int:
@@ -121,11 +135,15 @@ class Layout:
     zero_stage: int
     def __eq__(self, other: Layout) -> bool:
         ...
+    def __getstate__(self) -> str:
+        ...
     def __init__(self, **kwargs) -> None:
         """
         Layout(tp=8, pp=16, dp=128, micro_batch=1, recompute='none', ...)
         """
     def __repr__(self) -> str:
+        ...
+    def __setstate__(self, arg0: str) -> None:
         ...
     def to_dict(self) -> typing.Any:
         ...
@@ -172,23 +190,21 @@ class Network:
     """
     The scale-out network as designed.
     """
-    routing: str
-    topology: str
     @property
     def oversubscription(self) -> list[float]:
         """
         Downlink:uplink by tier, leaf first
         """
-    @oversubscription.setter
-    def oversubscription(self, arg0: list[float]) -> None:
+    @property
+    def routing(self) -> str:
         ...
     @property
     def tiers(self) -> int:
         """
         0 = the fewest that fit
         """
-    @tiers.setter
-    def tiers(self, arg0: int) -> None:
+    @property
+    def topology(self) -> str:
         ...
 class Node:
     """
@@ -485,7 +501,11 @@ class Transformer:
     The shapes of a decoder-only transformer.
     """
     layers: int
+    def __getstate__(self) -> str:
+        ...
     def __repr__(self) -> str:
+        ...
+    def __setstate__(self, arg0: str) -> None:
         ...
     def flops_per_token(self, seq_len: int) -> float:
         """
