@@ -54,7 +54,9 @@ std::optional<PrintedRow> read_row(const std::vector<std::string>& words) {
                                     (numbers[0] < 0 || numbers.size() % 4 == 1 || numbers[1] > numbers[2])
                                 ? 1
                                 : 0;
-  if (!size || *size <= 0 || numbers.size() < first + 3 || numbers[first] <= 0) return std::nullopt;
+  constexpr double most_bytes = 1e18, least_us = 1e-6, most_us = 1e13;
+  if (!size || *size <= 0 || *size > most_bytes || numbers.size() < first + 3) return std::nullopt;
+  if (!(numbers[first] >= least_us && numbers[first] <= most_us)) return std::nullopt;
   return PrintedRow{
       {Bytes::base(*size), Seconds::base(numbers[first] * 1e-6), {}}, numbers[first + 1], numbers[first + 2]};
 }

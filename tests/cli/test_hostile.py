@@ -139,6 +139,11 @@ def test_measurements_that_are_none(measured, tmp_path):
     refused(Run("validate", write(tmp_path / "runs.jsonl", record)), "runs.jsonl:1:/measured/", "above 0")
 
 
+def test_times_of_next_to_nothing(tmp_path):
+    record = {"id": "c", "hardware": {"gpu": "H100-SXM5-80GB"}, "ranks": 8, "collective": "all_reduce", "rows": [{"bytes": 8, "time_us": 1e-320}]}
+    refused(Run("validate", write(tmp_path / "c.jsonl", record)), "c.jsonl:1:/rows/0", "1e-6")
+
+
 @pytest.mark.parametrize("key", ["tp", "pp", "cp"])
 def test_degrees_of_records_out_of_range(key, tmp_path):
     record = {

@@ -130,7 +130,7 @@ TEST(Switches, AFasterNicTakesSeveralPorts) {
 
 TEST(Devices, WithoutPeerAccessAreMarked) {
   for (const Accelerator& a : builtin_catalog().accelerators) {
-    const bool geforce = a.name.starts_with("RTX-") && !a.name.starts_with("RTX-PRO");
+    const bool geforce = a.name.starts_with("RTX-") && !a.name.starts_with("RTX-PRO") && !a.name.starts_with("RTX-A");
     EXPECT_EQ(a.peer_to_peer, !geforce) << a.name;
   }
 }
