@@ -4,7 +4,6 @@
 #include <mutex>
 #include <optional>
 
-#include "bindings.hpp"
 #include "meshwright/capacity/estimate.hpp"
 #include "meshwright/capacity/json.hpp"
 #include "meshwright/capacity/report.hpp"
@@ -13,6 +12,7 @@
 #include "meshwright/capacity/whatif.hpp"
 #include "meshwright/search/search.hpp"
 #include "meshwright/version.hpp"
+#include "values.hpp"
 
 namespace meshwright::python {
 namespace {
@@ -87,8 +87,9 @@ py::dict concluded(const ScenarioText& from, const std::vector<std::string>& lin
 }
 
 void bind_scenario(py::module_& module) {
-  py::class_<ScenarioText>(module, "Scenario", "Candidates, workloads, prices and questions: a procurement question.")
-      .def(py::init(&from_file), py::arg("file"), "Reads a scenario file with its includes.")
+  py::class_<ScenarioText> cls(module, "Scenario",
+                               "Candidates, workloads, prices and questions: a procurement question.");
+  cls.def(py::init(&from_file), py::arg("file"), "Reads a scenario file with its includes.")
       .def_static(
           "from_dict", [](const py::dict& object) { return from_text(to_json_text(object)); }, py::arg("object"),
           "The same from a dict; \"include\" is refused.")
@@ -99,11 +100,12 @@ void bind_scenario(py::module_& module) {
       .def("evaluate", &evaluated, py::arg("points"), "Results of points by number, a line of JSON each; any process.")
       .def("conclude", &concluded, py::arg("lines"),
            "{'answer', 'csv', 'html'} from the results of all points, in any order.")
-      .def(py::pickle([](const ScenarioText& s) { return py::make_tuple(s.text, s.where); },
-                      [](const py::tuple& state) {
-                        return ScenarioText{state[0].cast<std::string>(), state[1].cast<std::string>()};
-                      }))
       .def("__repr__", [](const ScenarioText& s) { return "<Scenario " + s.where + ">"; });
+  def_value(
+      cls, [](const ScenarioText& s) { return py::make_tuple(s.text, s.where); },
+      [](const py::tuple& state) {
+        return ScenarioText{state[0].cast<std::string>(), state[1].cast<std::string>()};
+      });
 }
 
 void bind_store(py::module_& module) {

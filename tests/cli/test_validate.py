@@ -35,20 +35,22 @@ def validated(meshwright, tmp_path, *records):
 
 def test_unknown_names_leave_one_record_out(meshwright, tmp_path):
     unknown = [
-        (changed(RECORD, layout={"framework": "somestack"}), "somestack"),
         (changed(RECORD, layout={"precision": "fp1"}), "fp1"),
         (changed(RECORD, cluster={"accelerator": "Q9000"}), "Q9000"),
         (changed(TABLE, collective="all_dance"), "all_dance"),
         (changed(TABLE, hardware={"gpu": "Q9000"}), "Q9000"),
         (changed(GOAL, pattern="some_pattern"), "some_pattern"),
     ]
-    result = validated(meshwright, tmp_path, RECORD, *(record for record, _ in unknown), TABLE)
+    # A stack that no profile knows is predicted as `generic`, and counted apart.
+    other_stack = changed(RECORD, id="other", layout={"framework": "somestack"})
+    result = validated(meshwright, tmp_path, RECORD, other_stack, *(record for record, _ in unknown), TABLE)
     assert result.returncode == 0, result.stderr
     reasons = [run["skipped"] for run in json.loads(result.stdout)["runs"] if run["skipped"]]
     assert len(reasons) == len(unknown)
     for _, name in unknown:
         assert any(name in reason for reason in reasons), (name, reasons)
-    assert json.loads(result.stdout)["summary"]["by_group"]["all"]["count"] == 1
+    groups = json.loads(result.stdout)["summary"]["by_group"]
+    assert groups["all"]["count"] == 1 and groups["unknown stack:somestack"]["count"] == 1
 
 
 def test_malformed_records_are_bad_input(meshwright, tmp_path):

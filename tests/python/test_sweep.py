@@ -30,7 +30,7 @@ def test_the_executor_does_not_matter(job):
 
 
 def test_jobs_are_an_axis(job):
-    both = mw.sweep([job, job.replace(global_batch=256)], tp=[1, 2], progress=True)
+    both = mw.sweep([job, job.replace(global_batch=256)], tp=[2, 4], progress=True)
     assert list(both["job"]) == [0, 0, 1, 1]
     assert both["step_time_s"][2] > both["step_time_s"][0]
 
