@@ -144,6 +144,30 @@ def test_times_of_next_to_nothing(tmp_path):
     refused(Run("validate", write(tmp_path / "c.jsonl", record)), "c.jsonl:1:/rows/0", "1e-6")
 
 
+def test_networks_of_next_to_nothing(tmp_path):
+    record = {"id": "c", "hardware": {"gpu": "H100-SXM5-80GB", "nic_gbps": 1e-320}, "ranks": 8, "collective": "all_reduce", "rows": [{"bytes": 8, "time_us": 9}]}
+    refused(Run("validate", write(tmp_path / "c.jsonl", record)), "/hardware/nic_gbps")
+
+
+def test_a_candidate_whose_node_is_a_number(tmp_path):
+    scenario = {
+        "workloads": [{"name": "w", "model": "llama-3.1-8b", "seq_len": 8, "global_batch": 8, "tokens": "1B"}],
+        "candidates": [{"name": "c", "cluster": "dgx-h100", "node": 16, "nic_bandwidth": "200 Gb/s"}],
+    }
+    refused(Run("whatif", write(tmp_path / "s.json", scenario)), "node", "expected an object")
+
+
+@pytest.mark.parametrize(("start", "duration"), [(-1e6, 10), (-1e300, 10), (0, 0), (1e300, 1e300)])
+def test_traces_of_odd_times(start, duration, tmp_path):
+    kernel = {"ph": "X", "cat": "kernel", "name": "nvjet_128x256", "ts": start, "dur": duration, "tid": 7, "args": {"stream": 7}}
+    trace = write(tmp_path / "t.json", {"traceEvents": [kernel]})
+    run = Run("predict", write(tmp_path / "job.json", JOB), "--measured", trace, "--json")
+    if run.returncode == 0:
+        assert json.loads(run.stdout)["measured"]["ranks"][0]["step_time_s"] == pytest.approx(duration * 1e-6)
+    else:
+        refused(run, "t.json")
+
+
 @pytest.mark.parametrize("key", ["tp", "pp", "cp"])
 def test_degrees_of_records_out_of_range(key, tmp_path):
     record = {
