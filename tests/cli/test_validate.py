@@ -35,7 +35,6 @@ def validated(meshwright, tmp_path, *records):
 
 def test_unknown_names_leave_one_record_out(meshwright, tmp_path):
     unknown = [
-        (changed(RECORD, layout={"framework": "somestack"}), "somestack"),
         (changed(RECORD, layout={"precision": "fp1"}), "fp1"),
         (changed(RECORD, cluster={"accelerator": "Q9000"}), "Q9000"),
         (changed(TABLE, collective="all_dance"), "all_dance"),
@@ -55,3 +54,14 @@ def test_malformed_records_are_bad_input(meshwright, tmp_path):
     result = validated(meshwright, tmp_path, RECORD, changed(RECORD, layout={"tp": "one"}))
     assert result.returncode == 2
     assert "records.jsonl:2:/layout/tp" in result.stderr
+
+
+def test_a_stack_that_no_profile_knows_is_counted_apart(meshwright, tmp_path):
+    result = validated(meshwright, tmp_path, RECORD, changed(RECORD, layout={"framework": "somestack"}))
+    assert result.returncode == 0, result.stderr
+    document = json.loads(result.stdout)
+    assert [run["skipped"] for run in document["runs"]] == [None, None]
+    assert sum(document["runs"][1]["predicted"]["breakdown"].values()) > 0
+    groups = document["summary"]["by_group"]
+    assert groups["all"]["count"] == 1
+    assert groups["unknown stack:somestack"]["count"] == 1
