@@ -100,7 +100,6 @@ void add_activations(Memory& m, const MemoryConstants& c, const LayerMemory& lay
 /// there.
 Bytes run_ahead(const MemoryConstants& c, const LayerMemory& layers, const StageKind& stage,
                 const Layout& layout) noexcept {
-  if (layout.pp > 1 && c.stalling_tensor > 0 && layout.tp >= c.stalling_tensor) return {};
   Bytes pass;
   for (std::size_t i = 0; i < stage.blocks.size(); ++i) pass += stage.blocks[i] * layers.blocks[i].run_ahead;
   const int waiting = std::min(layout.pp - stage.first, micro_batches(c.global_batch, layout)) - 2;
@@ -152,7 +151,6 @@ MemoryConstants memory_constants(const Job& job) {
           .spread = f.spread,
           .moves_activations = r.offload.activations,
           .moved_layers = r.offload.activation_layers,
-          .stalling_tensor = job.framework.host.neighbour_wait_nodes * job.cluster.node.accelerators,
           .global_batch = job.global_batch,
           .mtp_layers = job.model.mtp_layers};
 }

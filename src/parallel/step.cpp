@@ -63,7 +63,7 @@ bool gathers_each_pass(const StepConstants& c, const Layout& l) noexcept {
 
 Slot make_slot(const StageKind& kind, const StepConstants& c, const Entries& e, const Layout& l) noexcept {
   Slot slot;
-  Seconds host, drained, moving, stalled;
+  Seconds host, drained, moving;
   const double moved_share = c.moved_layers > 0 ? std::min(1.0, c.moved_layers / std::max(1.0, kind.all_blocks)) : 1;
   const bool gathers = gathers_each_pass(c, l);
   const auto put = [&](double count, const BlockCost& block, Recompute mode) {
@@ -90,11 +90,9 @@ Slot make_slot(const StageKind& kind, const StepConstants& c, const Entries& e, 
   const double passes = l.recompute == Recompute::full ? 4 : 3;
   const Seconds gpu = slot.total() + kind.all_blocks * passes * c.layer_overhead + moving;
   if (l.pp > 1 && c.crosses_nodes) host += kind.all_blocks * (l.tp - 1) * c.pipeline_send_host;
-  if (l.pp > 1 && c.stalling_tensor > 0 && l.tp >= c.stalling_tensor)
-    stalled = std::min(2, l.pp - 1) * c.neighbour_wait;
   // Where the host waits for the device, the device waits for the host after it.
   const double waiting = host.value() > 0 ? drained / host : 0;
-  slot.idle = std::max(gpu, host) + waiting * std::min(gpu, host) + stalled - slot.total();
+  slot.idle = std::max(gpu, host) + waiting * std::min(gpu, host) - slot.total();
   return slot;
 }
 

@@ -81,8 +81,6 @@ StepConstants constants_of(const Job& job) {
           .layer_overhead = f.launch.layer_gap,
           .step_overhead = f.host.step,
           .pipeline_send_host = f.host.pipeline_send,
-          .neighbour_wait = f.host.neighbour_wait,
-          .stalling_tensor = f.host.neighbour_wait_nodes * job.cluster.node.accelerators,
           .crosses_nodes = job.accelerators > job.cluster.node.accelerators,
           .keeps_gathered_with_pipeline = f.memory.keeps_gathered_with_pipeline};
 }

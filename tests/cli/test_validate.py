@@ -57,3 +57,14 @@ def test_malformed_records_are_bad_input(meshwright, tmp_path):
     result = validated(meshwright, tmp_path, RECORD, changed(RECORD, layout={"tp": "one"}))
     assert result.returncode == 2
     assert "records.jsonl:2:/layout/tp" in result.stderr
+
+
+def test_a_stack_that_no_profile_knows_is_counted_apart(meshwright, tmp_path):
+    result = validated(meshwright, tmp_path, RECORD, changed(RECORD, layout={"framework": "somestack"}))
+    assert result.returncode == 0, result.stderr
+    document = json.loads(result.stdout)
+    assert [run["skipped"] for run in document["runs"]] == [None, None]
+    assert sum(document["runs"][1]["predicted"]["breakdown"].values()) > 0
+    groups = document["summary"]["by_group"]
+    assert groups["all"]["count"] == 1
+    assert groups["unknown stack:somestack"]["count"] == 1

@@ -198,18 +198,6 @@ TEST(Step, ActivationsInHostMemoryTakeTheLinkToIt) {
   EXPECT_GT(left, 0.04 * kept);
 }
 
-TEST(Step, SendsThatStallWaitForEachNeighbour) {
-  const Job job = job_on("dgx-h100", 128, llama(16, 2048, 8192, 32, 32), 4096, 64, "nanotron");
-  const auto host = [&](const Layout& l) { return step_of(job, l).time.host.value(); };
-  const double m = 64, wait = job.framework.host.neighbour_wait.value();
-  ASSERT_EQ(job.framework.host.neighbour_wait_nodes, 4);
-  const Layout two{.tp = 32, .pp = 2, .dp = 2, .zero_stage = 0};
-  const Job without = with_stack(job, [](Framework& stack) { stack.host.neighbour_wait = {}; });
-  EXPECT_NEAR(host(two) - step_of(without, two).time.host.value(), m / 2 * wait, 1e-6);
-  const Layout four{.tp = 32, .pp = 4, .dp = 1, .zero_stage = 0};
-  EXPECT_NEAR(host(four) - step_of(without, four).time.host.value(), m * 2 * wait, 1e-6);
-}
-
 TEST(Step, ExpertExchangeByNodeIsCheaperAcrossNodes) {
   const Job plain = job_on("dgx-h100", 64, mixture(16, 64, 8), 4096, 512);
   const Layout l{.dp = 64, .ep = 64, .etp = 1};

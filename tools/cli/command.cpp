@@ -7,6 +7,7 @@
 #include <iostream>
 
 #include "meshwright/core/error.hpp"
+#include "meshwright/hardware/catalog.hpp"
 
 namespace meshwright::cli {
 namespace {
@@ -127,6 +128,13 @@ CLI::Validator overlay_folder() {
     std::error_code failed;
     for (const auto& entry : std::filesystem::directory_iterator(text, failed)) {
       if (entry.path().extension() == ".json") return "";
+    }
+    if (!text.empty() && !std::filesystem::exists(text, failed)) {  // or an overlay that ships
+      try {
+        overlay(benchmark_catalog(), text);
+        return "";
+      } catch (const Error&) {
+      }
     }
     return fmt::format("found '{}', expected a folder with *.json files", text);
   };

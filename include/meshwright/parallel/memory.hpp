@@ -48,7 +48,6 @@ struct MemoryConstants {
   double spread = 0.07;
   bool moves_activations = false;  ///< to host memory, all but two blocks'
   int moved_layers = 0;            ///< of so many blocks of a stage only; 0 = of all
-  int stalling_tensor = 0;  ///< from this tp on, sends of a pipeline hold the host back at every micro-batch; 0 = never
   int global_batch = 0, mtp_layers = 0;
 };
 MemoryConstants memory_constants(const Job& job);

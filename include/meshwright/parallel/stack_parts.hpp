@@ -100,8 +100,6 @@ struct StackHost {
                                ///< exchange metadata block the host
   Seconds softmax_fallback{};  ///< more of it where micro_batch * heads / tp is no multiple of 4 and the fused softmax
                                ///< refuses (stacks without fused attention)
-  Seconds neighbour_wait{};    ///< of a stage for each neighbour and micro-batch, where its sends stall: with tensor
-  int neighbour_wait_nodes = 0;  ///< groups over so many nodes; 0 = never
   double jitter = 0;             ///< mean delay of one node in a step over the step; the slowest of all nodes counts
   Seconds step{};                ///< data loader, logging, scheduler once a step
 };
@@ -197,8 +195,6 @@ constexpr void describe(PartOf<StackHost> auto& p, V&& visit) {
   visit("per_layer_tp", p.per_layer_tp);
   visit("pipeline_send", p.pipeline_send);
   visit("softmax_fallback", p.softmax_fallback);
-  visit("neighbour_wait", p.neighbour_wait);
-  visit("neighbour_wait_nodes", p.neighbour_wait_nodes);
   visit("jitter", p.jitter);
   visit("step", p.step);
 }

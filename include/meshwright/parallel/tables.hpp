@@ -90,8 +90,6 @@ struct StepConstants {
   int moved_layers = 0;     ///< blocks of a stage whose activations go to the host; 0 = all that say so
   double overlap_slowdown = 0, fsdp_overlap_penalty = 0;
   Seconds layer_overhead, step_overhead, pipeline_send_host;
-  Seconds neighbour_wait;                     ///< of a stage for each neighbour and micro-batch
-  int stalling_tensor = 0;                    ///< with tp from here on; 0 = never
   bool crosses_nodes = false;                 ///< the job is larger than a node
   bool keeps_gathered_with_pipeline = false;  ///< ZeRO-3 gathers once a step where there is a pipeline
 };
