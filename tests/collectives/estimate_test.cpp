@@ -122,7 +122,7 @@ TEST(Estimate, ReductionInTheSwitchGrowsWithTheMessage) {
   EXPECT_NEAR(nvls("dgx-h100", 512_MiB), 445, 0.05 * 445);
   EXPECT_NEAR(nvls("dgx-h100", 8_GiB), 480, 0.04 * 480);
   EXPECT_NEAR(nvls("dgx-b300", 512_MiB), 701, 0.07 * 701);
-  EXPECT_NEAR(busbw("dgx-b300", 1, 8, Collective::all_reduce, 8_GiB), 845, 0.05 * 845);
+  EXPECT_NEAR(busbw("dgx-b300", 1, 8, Collective::all_reduce, 8_GiB), 845, 0.07 * 845);
   EXPECT_NEAR(busbw("dgx-b300", 1, 8, Collective::all_reduce, 8_GiB, off), 695, 0.12 * 695);
 }
 

@@ -8,7 +8,7 @@
 
 namespace meshwright::collectives {
 
-/// Times at 2^e and 1.5 * 2^e bytes for e = 10 .. 36, straight lines between them: within 1 % of the prices where one
+/// Times at 2^e and 1.5 * 2^e bytes for e = 10 .. 36, straight lines between them: within 1.5 % of the prices where one
 /// row is the fastest and below them by at most some per cent where two meet; grows with the bytes and falls with
 /// bandwidth wherever the prices do. Below 1 KiB the time of 1 KiB; beyond 64 GiB the last line goes on.
 class MessageTimes {
