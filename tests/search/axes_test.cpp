@@ -51,8 +51,8 @@ TEST(Axes, WhatIsStatedIsReadAndSaid) {
 
 TEST(Axes, BadTextsNameWhatIsExpected) {
   EXPECT_EQ(refusal(fix, {"tpp=8"}), "--fix: unknown axis 'tpp' (did you mean 'tp'?)");
-  EXPECT_EQ(refusal(fix, {"tp=eight"}), "--fix: tp: found 'eight', expected a whole number from 1 to 16777216");
-  EXPECT_EQ(refusal(fix, {"tp=0"}), "--fix: tp: found '0', expected a whole number from 1 to 16777216");
+  EXPECT_EQ(refusal(fix, {"tp=eight"}), "--fix: tp: found 'eight', expected a whole number from 1 to 4096");
+  EXPECT_EQ(refusal(fix, {"tp=0"}), "--fix: tp: found '0', expected a whole number from 1 to 4096");
   EXPECT_EQ(refusal(fix, {"tp"}), "--fix: found 'tp', expected tp=VALUE");
   EXPECT_EQ(refusal(fix, {""}), "--fix: found '', expected AXIS=VALUE, as in tp=8");
   EXPECT_EQ(refusal(fix, {"recompute=ful"}), "--fix: recompute: unknown value 'ful' (did you mean 'full'?)");

@@ -298,13 +298,15 @@ TEST(Search, EndsOnRequestWithTheBestSoFar) {
 }
 
 TEST(Search, TheLargestMicroBatchEnds) {
-  SearchOptions large = {.top = 1, .space = {.max_micro_batch = INT_MAX}};
+  SearchOptions large = {.top = 1, .space = {.max_micro_batch = largest_degree}};
   EXPECT_FALSE(search(test_job("llama-3.2-1b", "dgx-h100", 1, 4096, 1 << 24), large).best.empty());
 }
 
 TEST(Search, RefusesOptionsThatMeanNothing) {
   const Job job = test_job("llama-3.2-1b", "dgx-h100", 1, 4096, 32);
   EXPECT_THROW(search(job, {.top = 0}), Error);
+  EXPECT_THROW(search(job, {.top = INT_MAX}), Error);
+  EXPECT_THROW(search(job, {.space = {.max_micro_batch = INT_MAX}}), Error);
   EXPECT_THROW(search(job, {.space = {.max_micro_batch = 0}}), Error);
   EXPECT_THROW(search(job, {.objective = {}}), Error);
   EXPECT_THROW(search(job, {.pareto = {objective("time", "test")}}), Error);
