@@ -194,7 +194,7 @@ void check(const SearchOptions& options) {
     if (value < least || value > most)
       throw Error(where, fmt::format("found {}, expected a whole number from {} to {}", value, least, most));
   };
-  within("top", options.top, 1, 100'000);
+  within("top", options.top, 1, 1 << 20);
   within("threads", options.threads, 0, 1024);
   within("max_micro_batch", options.space.max_micro_batch, 1, largest_degree);
   if (!(options.max_memory >= Bytes{})) throw Error("max_memory", "expected a size above zero");
