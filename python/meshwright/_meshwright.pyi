@@ -63,7 +63,6 @@ class Cluster:
     """
     A cluster: a value that carries everything a prediction needs. See cluster() and replace().
     """
-<<<<<<< HEAD
     def __copy__(self) -> Cluster:
         ...
     def __deepcopy__(self, memo: dict) -> Cluster:
@@ -89,17 +88,10 @@ class Cluster:
     def to_dict(self) -> dict:
         """
         What was said of it: the members of a cluster file.
-=======
-    def __getstate__(self) -> str:
-        ...
-    def __repr__(self) -> str:
-        ...
-    def __setstate__(self, arg0: str) -> None:
-        ...
+        """
     def with_network(self, **kwargs) -> Cluster:
         """
         The same cluster with another network: topology, tiers, oversubscription, reach, planes, switch, routing, efficiency, as in cluster files.
->>>>>>> border
         """
     def with_nic(self, bandwidth: typing.Any) -> Cluster:
         """
@@ -134,7 +126,6 @@ class Job:
     """
     Everything that a prediction needs besides the layout.
     """
-<<<<<<< HEAD
     def __copy__(self) -> Job:
         ...
     def __deepcopy__(self, memo: dict) -> Job:
@@ -159,14 +150,6 @@ class Job:
         """
         What was said of it: the members of a job file.
         """
-=======
-    def __getstate__(self) -> str:
-        ...
-    def __init__(self, *, model: Transformer, cluster: Cluster, seq_len: int, global_batch: int, precision: str = '', framework: str = '', framework_version: str = '', accelerators: int = 0, moe_imbalance: float | None = None) -> None:
-        ...
-    def __setstate__(self, arg0: str) -> None:
-        ...
->>>>>>> border
     @property
     def accelerators(self) -> int:
         ...
@@ -199,7 +182,6 @@ class Layout:
     """
     def __copy__(self) -> Layout:
         ...
-<<<<<<< HEAD
     def __deepcopy__(self, memo: dict) -> Layout:
         ...
     def __eq__(self, other: typing.Any) -> bool:
@@ -209,23 +191,12 @@ class Layout:
     def __hash__(self) -> int:
         ...
     def __init__(self, *, tp: int = 1, cp: int = 1, pp: int = 1, vp: int = 1, dp: int = 1, ep: int = 1, etp: int | None = None, micro_batch: int = 1, zero_stage: int = 1, hsdp_shard: int = 0, sequence_parallel: bool = True, recompute: str = 'none', schedule: str = '1f1b', stage_split: str = 'automatic', overlap_grad_reduce: bool = True, overlap_param_gather: bool = True, tp_comm_overlap: bool = False, ep_comm_overlap: bool = False, overlap_p2p: bool = True, cp_kind: str | None = None, stages: list[int] | None = None, order: str | None = None) -> None:
-=======
-    def __getstate__(self) -> str:
-        ...
-    def __init__(self, **kwargs) -> None:
->>>>>>> border
         """
         Every field has the default that a layout in a job file has.
         """
     def __repr__(self) -> str:
         ...
-<<<<<<< HEAD
     def __setstate__(self, arg0: tuple) -> None:
-=======
-    def __setstate__(self, arg0: str) -> None:
-        ...
-    def to_dict(self) -> typing.Any:
->>>>>>> border
         ...
     def replace(self, **kwargs) -> Layout:
         """
@@ -458,7 +429,6 @@ class Network:
     """
     The scale-out network as designed; Cluster.replace(network=...) changes it.
     """
-<<<<<<< HEAD
     def __copy__(self) -> Network:
         ...
     def __deepcopy__(self, memo: dict) -> Network:
@@ -473,20 +443,15 @@ class Network:
         ...
     def __setstate__(self, arg0: tuple) -> None:
         ...
-=======
->>>>>>> border
     @property
     def oversubscription(self) -> list[float]:
         """
         Downlink:uplink by tier, leaf first
         """
     @property
-<<<<<<< HEAD
     def planes(self) -> int:
         ...
     @property
-=======
->>>>>>> border
     def routing(self) -> str:
         ...
     @property
@@ -770,7 +735,15 @@ class Scenario:
         """
         The same from a dict; "include" is refused.
         """
+    def __copy__(self) -> Scenario:
+        ...
+    def __deepcopy__(self, memo: dict) -> Scenario:
+        ...
+    def __eq__(self, other: typing.Any) -> bool:
+        ...
     def __getstate__(self) -> tuple:
+        ...
+    def __hash__(self) -> int:
         ...
     def __init__(self, file: os.PathLike) -> None:
         """
@@ -936,7 +909,6 @@ class Transformer:
     The shapes of a decoder-only transformer. A value: see replace().
     """
     layers: int
-<<<<<<< HEAD
     def __copy__(self) -> Transformer:
         ...
     def __deepcopy__(self, memo: dict) -> Transformer:
@@ -954,13 +926,6 @@ class Transformer:
     def __repr__(self) -> str:
         ...
     def __setstate__(self, arg0: tuple) -> None:
-=======
-    def __getstate__(self) -> str:
-        ...
-    def __repr__(self) -> str:
-        ...
-    def __setstate__(self, arg0: str) -> None:
->>>>>>> border
         ...
     def flops_per_token(self, seq_len: int) -> float:
         """

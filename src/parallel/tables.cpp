@@ -107,7 +107,10 @@ class Memo {
 
 struct Tables::Impl {
   explicit Impl(const Job& j)
-      : job(j), classes(layer_classes(j.model)), communication(job.cluster, job.collectives), constants(constants_of(j)) {}
+      : job(j),
+        classes(layer_classes(j.model)),
+        communication(job.cluster, job.collectives),
+        constants(constants_of(j)) {}
 
   const GroupCosts* group(Memo<Group, GroupCosts>& memo, const Group& g) {
     return memo.get(g, [&] { return *groups.get(g, [&] { return communication.costs(g); }); });

@@ -28,8 +28,8 @@ struct Framework {
   std::string notes;
   std::vector<std::string> fitted;  ///< fields of its kernels that are its own and not the device's ("kernels.X"),
                                     ///< which fits to runs may move
-  std::vector<Release> releases;  ///< oldest first; none where nothing that a prediction needs is dated
-  std::string version;            ///< of the release that the parts below are those of; "" without releases
+  std::vector<Release> releases;    ///< oldest first; none where nothing that a prediction needs is dated
+  std::string version;              ///< of the release that the parts below are those of; "" without releases
 
   StackRules rules;
   StackDefaults defaults;

@@ -100,8 +100,8 @@ struct StackHost {
                                ///< exchange metadata block the host
   Seconds softmax_fallback{};  ///< more of it where micro_batch * heads / tp is no multiple of 4 and the fused softmax
                                ///< refuses (stacks without fused attention)
-  double jitter = 0;             ///< mean delay of one node in a step over the step; the slowest of all nodes counts
-  Seconds step{};                ///< data loader, logging, scheduler once a step
+  double jitter = 0;           ///< mean delay of one node in a step over the step; the slowest of all nodes counts
+  Seconds step{};              ///< data loader, logging, scheduler once a step
 };
 
 /// How its kernels reach the device.
