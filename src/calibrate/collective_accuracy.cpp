@@ -5,37 +5,36 @@
 #include <algorithm>
 #include <map>
 
+#include "core/embedded.hpp"
+#include "meshwright/core/reader.hpp"
+
 namespace meshwright::calibrate {
 namespace {
 
-using namespace literals;
+/// "Why these": data/measurements/collective-notes.json.
+std::string reasons() {
+  const Reader notes = Reader::text(embedded_notes().front().content, "data/measurements/collective-notes.json");
+  std::string text = "\n## Why these\n\n";
+  for (const Reader& note : notes.at("notes").items())
+    text += fmt::format("- {}: {}\n", note.at("tables").string(), note.at("reason").string());
+  return text;
+}
 
-constexpr Bytes large_from = Bytes::base(1048576), small_to = Bytes::base(65536), no_limit = Bytes::base(1e18);
-
-/// What the worst have in common; refers to the page's own tables.
-constexpr std::string_view reasons =
-    "\n## Why these\n\n"
-    "- Slingshot with software matching (env 5) and from 128 nodes on: an all-gather's ring pays 8 us for each of its "
-    "p - "
-    "1 messages, a cost that two to\n  eight nodes don't show. The tables also jump by a factor of two between "
-    "neighbouring "
-    "sizes, run to run.\n"
-    "- superbench and amd-mi300x-2n: the same hardware elsewhere has half the latency. Launch in a virtual machine, "
-    "and "
-    "a first ROCm release over RoCE.\n"
-    "- coreweave-readme-3: 20 racks of NVL72 reach 406 GB/s where racks alone reach 900: congestion that one table "
-    "can't "
-    "tell from rail placement.\n"
-    "- pt-ncclt178-a100pcie-3g: three GPUs of two bridges; groups that don't divide a socket are placed as if all of "
-    "it "
-    "communicated.\n"
-    "- pt-flagperf-a100-2n-ar: the number of NICs isn't stated; the usual eight are assumed, the figure is that of "
-    "two.\n"
-    "- tcpx, efa-v2 and roce rest on two to eighteen tables whose systems differ by a factor of two among "
-    "themselves.\n\n"
-    "Held back by random thirds of tables (fitted to the other two): 7.0 % median and 30.5 % p90 from 1 MiB, 6.8 % "
-    "median "
-    "up to 64 KiB.\n";
+/// What the fit that ships reports of sources that it had not seen.
+std::string left_out_figures() {
+  for (const EmbeddedFile& file : embedded_platforms()) {
+    const auto fit = Reader::text(file.content, "data/hardware/platforms/" + std::string(file.name)).find("fit");
+    if (!fit) continue;
+    const Reader out = fit->at("sources_left_out");
+    return fmt::format(
+        "\n## Cross-validation\n\nSources dealt into {} parts, each predicted by the fit of the others, from the same "
+        "start (`meshwright calibrate nccl-tests --cross-validate`):\n{:.1f} % median and {:.1f} % p90 from 1 MiB, "
+        "{:.1f} % median and {:.1f} % p90 up to 64 KiB.\n",
+        out.at("parts").integer(), 100 * out.at("large_median_ape").number(), 100 * out.at("large_p90_ape").number(),
+        100 * out.at("small_median_ape").number(), 100 * out.at("small_p90_ape").number());
+  }
+  return "";
+}
 
 std::string percent(const ErrorSummary& s, double ErrorSummary::*value) {
   return s.rows == 0 ? "–" : fmt::format("{:.1f}", 100 * s.*value);
@@ -94,7 +93,7 @@ std::string collective_accuracy(const std::vector<CollectiveCheck>& checks) {
       "no "
       "model).\n\n";
   text += table("", all) + "\n## By platform\n\n" + table("scale-up + network", platforms) + "\n## By collective\n\n" +
-          table("collective", kinds) + "\n## Worst tables\n\n" + worst(used, 15) + std::string(reasons) +
+          table("collective", kinds) + "\n## Worst tables\n\n" + worst(used, 15) + reasons() + left_out_figures() +
           "\n## Left out, by rule\n\n";
   for (const auto& [rule, count] : left_out) text += fmt::format("- {}: {}\n", count, rule);
   return text;

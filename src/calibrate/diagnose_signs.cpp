@@ -111,9 +111,8 @@ void judge_raw_rdma(const Observation& o, double reached, std::vector<LikelyCaus
 
 void judge_fabric(const Observation& o, double reached, std::vector<LikelyCause>& found) {
   const std::string fabric = lower(o.cluster.node.fabric);
-  const bool by_plugin = fabric.starts_with("slingshot") || fabric.starts_with("efa") || fabric.starts_with("tcpx");
   const bool sockets = std::ranges::any_of(found, [](const LikelyCause& f) { return f.cause == "tcp_sockets"; });
-  if (by_plugin && (sockets || says(o, "no gpudirect") || says(o, "no ofi plugin"))) {
+  if (o.cluster.fabric.by_plugin && (sockets || says(o, "no gpudirect") || says(o, "no ofi plugin"))) {
     found.insert(
         found.begin(),
         {"missing_net_plugin",

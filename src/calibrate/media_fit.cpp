@@ -258,4 +258,40 @@ MediaFit fit_media(const std::vector<CollectiveTable>& tables, const std::vector
   return fit;
 }
 
+namespace {
+
+/// The fold of a source: a hash that is the same everywhere (FNV-1a).
+int fold_of(const std::string& source, int folds) {
+  std::uint64_t hash = 14695981039346656037ULL;
+  for (const char c : source) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
+  return static_cast<int>(hash % static_cast<std::uint64_t>(folds));
+}
+
+/// `table` on the media that a fit gave.
+CollectiveTable on_media(CollectiveTable table, const std::vector<Medium>& media) {
+  for (Medium* own : {&table.platform.scale_up, &table.platform.host, &table.platform.scale_out}) {
+    const auto fitted = std::ranges::find(media, own->name, &Medium::name);
+    if (fitted != media.end()) *own = *fitted;
+  }
+  return table;
+}
+
+}  // namespace
+
+MediaLeftOut cross_validate(const std::vector<CollectiveTable>& tables, const std::vector<Medium>& start, int folds,
+                            const MediaFitOptions& options) {
+  std::vector<CollectiveCheck> checks;
+  for (int fold = 0; fold < folds; ++fold) {
+    std::vector<CollectiveTable> seen;
+    for (const CollectiveTable& t : tables) {
+      if (fold_of(t.source, folds) != fold) seen.push_back(t);
+    }
+    const MediaFit fit = fit_media(seen, start, options);
+    for (const CollectiveTable& t : tables) {
+      if (fold_of(t.source, folds) == fold) checks.push_back(check(on_media(t, fit.media)));
+    }
+  }
+  return {folds, summarise(checks, large_from, no_limit), summarise(checks, {}, small_to)};
+}
+
 }  // namespace meshwright::calibrate

@@ -19,6 +19,7 @@ std::span<const EmbeddedFile> embedded_platforms();   ///< data/hardware/platfor
 std::span<const EmbeddedFile> embedded_fitted();      ///< data/fitted/*.json
 std::span<const EmbeddedFile> embedded_overlays();    ///< data/overlays/*.json
 std::span<const EmbeddedFile> embedded_capacity();    ///< data/capacity/*.json
+std::span<const EmbeddedFile> embedded_notes();       ///< data/measurements/collective-notes.json
 std::span<const EmbeddedFile> embedded_logs();        ///< data/logs/*.json
 std::span<const EmbeddedFile> embedded_traces();      ///< data/traces/*.json
 

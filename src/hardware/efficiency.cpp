@@ -25,7 +25,7 @@ double not_negative(const Reader& object, std::string_view key, double fallback)
 }
 
 Evidence evidence_of(const Reader& object, Evidence fallback) {
-  static const std::vector<std::string> names = {"measured", "calibrated", "extrapolated", "data_sheet"};
+  static const std::vector<std::string> names(evidence_names.begin(), evidence_names.end());
   const auto member = object.find("evidence");
   return member ? static_cast<Evidence>(member->one_of(names)) : fallback;
 }

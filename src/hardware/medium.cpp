@@ -34,7 +34,7 @@ void read_rate(const Reader& medium, std::string_view key, Rate& rate) {
 Evidence read_evidence(const Reader& object, Evidence fallback) {
   const auto member = object.find("evidence");
   if (!member) return fallback;
-  const std::vector<std::string> names = {"measured", "calibrated", "extrapolated", "data_sheet"};
+  const std::vector<std::string> names(evidence_names.begin(), evidence_names.end());
   return static_cast<Evidence>(member->one_of(names));
 }
 
@@ -90,7 +90,6 @@ Json exchange_json(const Exchange& e) {
 
 Json medium_json(const Medium& m) {
   constexpr std::array<const char*, protocol_count> keys = {"ll", "ll128", "simple"};
-  constexpr std::array<const char*, 4> evidence = {"measured", "calibrated", "extrapolated", "data_sheet"};
   Json item = {{"name", m.name}, {"base", microseconds(m.base)}};
   for (std::size_t i = 0; i < protocol_count; ++i) {
     if (m.ring[i].efficiency > 0) item[keys[i]] = rate_json(m.ring[i]);
@@ -106,7 +105,7 @@ Json medium_json(const Medium& m) {
   item["all_to_all"] = exchange_json(m.all_to_all);
   item["point_to_point"] = rate_json(m.point_to_point);
   if (m.in_step != 1) item["in_step"] = rounded(m.in_step);
-  item["evidence"] = evidence[static_cast<std::size_t>(m.evidence)];
+  item["evidence"] = name(m.evidence);
   item["source"] = m.source;
   return item;
 }

@@ -15,8 +15,6 @@ const std::vector<std::string>& scale_up_names() {
   return names;
 }
 
-constexpr std::array<std::string_view, 4> evidence_names = {"measured", "calibrated", "extrapolated", "data sheet"};
-
 const std::vector<std::string>& routings() {
   static const std::vector<std::string> names = {"adaptive", "ecmp", "static", "spray"};
   return names;
@@ -91,7 +89,6 @@ void over(const std::optional<T>& said, std::optional<T>& field) {
 }  // namespace
 
 std::string_view name(ScaleUpKind kind) { return scale_up_names()[static_cast<std::size_t>(kind)]; }
-std::string_view name(Evidence evidence) { return evidence_names[static_cast<std::size_t>(evidence)]; }
 
 NodeSpec read_node_spec(const Reader& r) {
   NodeSpec n;

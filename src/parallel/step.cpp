@@ -105,6 +105,12 @@ ChunkTime operator+(const ChunkTime& a, const ChunkTime& b) noexcept {
   return {a.forward + b.forward, a.backward_input + b.backward_input, a.backward_weight + b.backward_weight};
 }
 
+/// What runs beside a pass: its compute, and its share of the time in which device and network wait for the host.
+Seconds beside(const Slot& slot, const Pass& pass) noexcept {
+  const Seconds busy = slot.forward.total() + slot.backward.total() + slot.recompute.total();
+  return pass.compute + (busy > Seconds{} ? pass.total() / busy : 0) * slot.idle;
+}
+
 /// Gradient reduction and parameter gathers once a step: ZeRO 0 to 2, and the replicas of HSDP.
 Overlap reduction(const Slot& slot, const StepConstants& c, const Entries& e, const Layout& l) noexcept {
   const auto of = [&](double parameters, const GroupCosts& group) {
@@ -125,11 +131,11 @@ Overlap reduction(const Slot& slot, const StepConstants& c, const Entries& e, co
     // pipeline passes pp micro-batches through that one.
     const double windows = 1 + (l.pp - 1.0) * (l.vp - 1.0) / l.vp;
     if (l.overlap_grad_reduce) {
-      const Overlap body = overlap(windows * slot.backward.compute, (1 - last) * reduce, c.overlap_slowdown);
+      const Overlap body = overlap(windows * beside(slot, slot.backward), (1 - last) * reduce, c.overlap_slowdown);
       sum = {body.exposed + last * reduce + gather, body.hidden};
     }
     if (l.overlap_param_gather && l.zero_stage > 0) {
-      const Overlap body = overlap(windows * slot.forward.compute, (1 - last) * gather, c.overlap_slowdown);
+      const Overlap body = overlap(windows * beside(slot, slot.forward), (1 - last) * gather, c.overlap_slowdown);
       sum.exposed += body.exposed + last * gather - gather;
       sum.hidden += body.hidden;
     }
@@ -139,7 +145,8 @@ Overlap reduction(const Slot& slot, const StepConstants& c, const Entries& e, co
   if (e.replicas->size > 1) {
     const double held = (slot.trained + slot.expert_trained) / e.shards->size;
     const Seconds reduce = e.replicas->all_reduce(Bytes::base(held * c.reduce_bytes));
-    replicas = l.overlap_grad_reduce ? overlap(slot.backward.compute, reduce, c.overlap_slowdown) : Overlap{reduce, {}};
+    replicas =
+        l.overlap_grad_reduce ? overlap(beside(slot, slot.backward), reduce, c.overlap_slowdown) : Overlap{reduce, {}};
   }
   if (gathers_each_pass(c, l)) return replicas;
   const Overlap dense = of(slot.trained, *e.shards), experts = of(slot.expert_trained, *e.expert_data);

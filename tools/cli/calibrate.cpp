@@ -179,7 +179,7 @@ struct TablesOptions {
   std::vector<std::string> files;
   std::string output, start, cluster;
   int nodes = 0;
-  bool json = false;
+  bool cross_validate = false, json = false;
 };
 
 bool is_records(const std::string& file) {
@@ -211,19 +211,28 @@ void calibrate_tables(const TablesOptions& options, const Globals& globals) {
   const std::vector<Medium> start = options.start.empty() ? catalog.media : read_media(Reader::file(options.start));
   const std::vector<CollectiveTable> tables = read_tables(options, catalog);
   const MediaFit fit = fit_media(tables, start);
-  const std::string overlay =
-      to_json(fit.media, fmt::format("Fitted to {} by meshwright calibrate nccl-tests", options.files.front()));
+  Json document = Json::parse(
+      to_json(fit.media, fmt::format("Fitted to {} by meshwright calibrate nccl-tests", options.files.front())));
+  if (options.cross_validate) {
+    const MediaLeftOut out = cross_validate(tables, start);
+    document["fit"]["sources_left_out"] = {{"parts", out.folds},
+                                           {"large_median_ape", out.large.median},
+                                           {"large_p90_ape", out.large.p90},
+                                           {"small_median_ape", out.small.median},
+                                           {"small_p90_ape", out.small.p90}};
+  }
+  const std::string overlay = document.dump(1) + "\n";
   write_overlay(options.output, "media.json", overlay);
   if (options.json) {
-    Json document = {{"overlay", Json::parse(overlay)},
-                     {"median_ape_before", fit.before},
-                     {"median_ape", fit.after},
-                     {"residuals", Json::array()}};
+    Json answer = {{"overlay", document},
+                   {"median_ape_before", fit.before},
+                   {"median_ape", fit.after},
+                   {"residuals", Json::array()}};
     for (const MediumResidual& r : fit.residuals) {
-      document["residuals"].push_back(
+      answer["residuals"].push_back(
           {{"medium", r.medium}, {"tables", r.tables}, {"rows", r.rows}, {"median_ape", r.median}, {"p90_ape", r.p90}});
     }
-    return print_json(document);
+    return print_json(answer);
   }
   Table table({{"medium", Align::left}, {"tables"}, {"rows"}, {"median %"}, {"p90 %"}});
   for (const MediumResidual& r : fit.residuals) {
@@ -241,6 +250,8 @@ void add_tables(CLI::App& command, const Globals& globals) {
   CLI::App* tables = command.add_subcommand("nccl-tests", "Media of a platform from nccl-tests logs or records");
   tables->add_option("files", options->files, "Logs as nccl-tests prints them, or records (.jsonl, .jsonl.gz)")
       ->required();
+  tables->add_flag("--cross-validate", options->cross_validate,
+                   "Fit to two thirds of the sources at a time, and predict the third");
   tables->add_option("--cluster", options->cluster, "The machine of raw logs; their Rank lines otherwise");
   tables->add_option("--nodes", options->nodes, "Nodes, where --cluster names a node")->check(whole_number(1, 1 << 24));
   tables->add_option("--start", options->start,

@@ -32,7 +32,8 @@ std::string fit_text(const Job& job, const Prediction& p) {
 
 std::string band_text(const Prediction& p) {
   if (!(p.p90 > p.p10)) return "";
-  return fmt::format("  (P10-P90 {} to {}; {})", format(p.p10), format(p.p90), name(p.evidence));
+  return fmt::format("  (P10-P90 {} to {}; {})", format(p.p10), format(p.p90),
+                     p.evidence == Evidence::data_sheet ? "data sheet" : name(p.evidence));
 }
 
 // "tp 8 on nvlink4" for each axis of more than one rank: where its groups sit.

@@ -103,8 +103,8 @@ std::vector<Other> others(const Validation& v) {
   std::vector<Other> rows;
   if (!v.collectives.empty()) {
     const auto skipped = std::ranges::count_if(v.collectives, [](const auto& c) { return !c.skipped.empty(); });
-    for (const auto& [label, least, most] :
-         {std::tuple{"collectives from 1 MiB", 1048576.0, 1e18}, std::tuple{"collectives to 64 KiB", 0.0, 65536.0}}) {
+    for (const auto& [label, least, most] : {std::tuple{"collectives from 1 MiB", large_from.value(), no_limit.value()},
+                                             std::tuple{"collectives to 64 KiB", 0.0, small_to.value()}}) {
       const ErrorSummary s = summarise(v.collectives, Bytes::base(least), Bytes::base(most));
       rows.push_back({label,
                       static_cast<long>(s.rows),

@@ -52,6 +52,9 @@ struct CheckedRow {
   double error() const { return predicted / measured - 1; }  ///< +0.1: predicted 10 % too slow
 };
 
+/// Rows that bandwidth decides, and rows that latency does.
+inline constexpr Bytes large_from = Bytes::base(1048576), small_to = Bytes::base(65536), no_limit = Bytes::base(1e18);
+
 struct CollectiveCheck {
   std::string id, platform;
   Collective collective = Collective::all_reduce;

@@ -35,4 +35,13 @@ struct MediaFit {
 MediaFit fit_media(const std::vector<CollectiveTable>& tables, const std::vector<Medium>& start,
                    const MediaFitOptions& options = {});
 
+/// Errors of tables that a fit had not seen.
+struct MediaLeftOut {
+  int folds = 0;
+  ErrorSummary large, small;  ///< rows from 1 MiB, rows up to 64 KiB
+};
+/// The sources of the tables dealt into `folds` by their titles; each fold predicted by the fit of all others.
+MediaLeftOut cross_validate(const std::vector<CollectiveTable>& tables, const std::vector<Medium>& start, int folds = 3,
+                            const MediaFitOptions& options = {});
+
 }  // namespace meshwright::calibrate

@@ -1,5 +1,6 @@
 #pragma once
 // Where a figure comes from, and what money figures look like.
+#include <array>
 #include <string>
 #include <string_view>
 
@@ -9,7 +10,10 @@ namespace meshwright::hardware {
 
 /// How much a figure can be trusted, best first.
 enum class Evidence { measured, calibrated, extrapolated, data_sheet };
-std::string_view name(Evidence evidence);
+inline constexpr std::array<std::string_view, 4> evidence_names = {"measured", "calibrated", "extrapolated",
+                                                                   "data_sheet"};
+/// As files spell it.
+constexpr std::string_view name(Evidence evidence) { return evidence_names[static_cast<std::size_t>(evidence)]; }
 
 struct Provenance {
   std::string title, url, date;
