@@ -11,17 +11,17 @@ class Accelerator:
     """
     def __copy__(self) -> Accelerator:
         ...
-    def __deepcopy__(self, memo: dict) -> Accelerator:
+    def __deepcopy__(self, memo: dict[str, typing.Any]) -> Accelerator:
         ...
     def __eq__(self, other: typing.Any) -> bool:
         ...
-    def __getstate__(self) -> tuple:
+    def __getstate__(self) -> tuple[typing.Any, ...]:
         ...
     def __hash__(self) -> int:
         ...
     def __repr__(self) -> str:
         ...
-    def __setstate__(self, arg0: tuple) -> None:
+    def __setstate__(self, arg0: tuple[typing.Any, ...]) -> None:
         ...
     def peak(self, dtype: str) -> float:
         """
@@ -65,31 +65,31 @@ class Cluster:
     """
     def __copy__(self) -> Cluster:
         ...
-    def __deepcopy__(self, memo: dict) -> Cluster:
+    def __deepcopy__(self, memo: dict[str, typing.Any]) -> Cluster:
         ...
     def __eq__(self, other: typing.Any) -> bool:
         ...
-    def __getstate__(self) -> tuple:
+    def __getstate__(self) -> tuple[typing.Any, ...]:
         ...
     def __hash__(self) -> int:
         ...
-    def __init__(self, **kwargs) -> None:
+    def __init__(self, **kwargs: typing.Any) -> None:
         """
         Cluster(of='dgx-h100', nodes=64, network={'oversubscription': [2]}): the members of a cluster file .
         """
     def __repr__(self) -> str:
         ...
-    def __setstate__(self, arg0: tuple) -> None:
+    def __setstate__(self, arg0: tuple[typing.Any, ...]) -> None:
         ...
-    def replace(self, **kwargs) -> Cluster:
+    def replace(self, **kwargs: typing.Any) -> Cluster:
         """
         The same cluster with something else said of it: cluster.replace(nodes=128, network={'planes': 2}). None = the default.
         """
-    def to_dict(self) -> dict:
+    def to_dict(self) -> dict[str, typing.Any]:
         """
         What was said of it: the members of a cluster file.
         """
-    def with_network(self, **kwargs) -> Cluster:
+    def with_network(self, **kwargs: typing.Any) -> Cluster:
         """
         The same cluster with another network: topology, tiers, oversubscription, reach, planes, switch, routing, efficiency, as in cluster files.
         """
@@ -128,11 +128,11 @@ class Job:
     """
     def __copy__(self) -> Job:
         ...
-    def __deepcopy__(self, memo: dict) -> Job:
+    def __deepcopy__(self, memo: dict[str, typing.Any]) -> Job:
         ...
     def __eq__(self, other: typing.Any) -> bool:
         ...
-    def __getstate__(self) -> tuple:
+    def __getstate__(self) -> tuple[typing.Any, ...]:
         ...
     def __hash__(self) -> int:
         ...
@@ -140,13 +140,13 @@ class Job:
         ...
     def __repr__(self) -> str:
         ...
-    def __setstate__(self, arg0: tuple) -> None:
+    def __setstate__(self, arg0: tuple[typing.Any, ...]) -> None:
         ...
-    def replace(self, **kwargs) -> Job:
+    def replace(self, **kwargs: typing.Any) -> Job:
         """
         The same job with something else said of it: job.replace(global_batch=512, precision='fp8'). None = the default.
         """
-    def to_dict(self) -> dict:
+    def to_dict(self) -> dict[str, typing.Any]:
         """
         What was said of it: the members of a job file.
         """
@@ -182,11 +182,11 @@ class Layout:
     """
     def __copy__(self) -> Layout:
         ...
-    def __deepcopy__(self, memo: dict) -> Layout:
+    def __deepcopy__(self, memo: dict[str, typing.Any]) -> Layout:
         ...
     def __eq__(self, other: typing.Any) -> bool:
         ...
-    def __getstate__(self) -> tuple:
+    def __getstate__(self) -> tuple[typing.Any, ...]:
         ...
     def __hash__(self) -> int:
         ...
@@ -196,13 +196,13 @@ class Layout:
         """
     def __repr__(self) -> str:
         ...
-    def __setstate__(self, arg0: tuple) -> None:
+    def __setstate__(self, arg0: tuple[typing.Any, ...]) -> None:
         ...
-    def replace(self, **kwargs) -> Layout:
+    def replace(self, **kwargs: typing.Any) -> Layout:
         """
         The same layout with other fields: layout.replace(tp=4). None = the default.
         """
-    def to_dict(self) -> dict:
+    def to_dict(self) -> dict[str, typing.Any]:
         """
         The members of a job file's layout.
         """
@@ -387,17 +387,17 @@ class Level:
     """
     def __copy__(self) -> Level:
         ...
-    def __deepcopy__(self, memo: dict) -> Level:
+    def __deepcopy__(self, memo: dict[str, typing.Any]) -> Level:
         ...
     def __eq__(self, other: typing.Any) -> bool:
         ...
-    def __getstate__(self) -> tuple:
+    def __getstate__(self) -> tuple[typing.Any, ...]:
         ...
     def __hash__(self) -> int:
         ...
     def __repr__(self) -> str:
         ...
-    def __setstate__(self, arg0: tuple) -> None:
+    def __setstate__(self, arg0: tuple[typing.Any, ...]) -> None:
         ...
     @property
     def bandwidth(self) -> float:
@@ -431,17 +431,17 @@ class Network:
     """
     def __copy__(self) -> Network:
         ...
-    def __deepcopy__(self, memo: dict) -> Network:
+    def __deepcopy__(self, memo: dict[str, typing.Any]) -> Network:
         ...
     def __eq__(self, other: typing.Any) -> bool:
         ...
-    def __getstate__(self) -> tuple:
+    def __getstate__(self) -> tuple[typing.Any, ...]:
         ...
     def __hash__(self) -> int:
         ...
     def __repr__(self) -> str:
         ...
-    def __setstate__(self, arg0: tuple) -> None:
+    def __setstate__(self, arg0: tuple[typing.Any, ...]) -> None:
         ...
     @property
     def oversubscription(self) -> list[float]:
@@ -468,17 +468,17 @@ class Node:
     """
     def __copy__(self) -> Node:
         ...
-    def __deepcopy__(self, memo: dict) -> Node:
+    def __deepcopy__(self, memo: dict[str, typing.Any]) -> Node:
         ...
     def __eq__(self, other: typing.Any) -> bool:
         ...
-    def __getstate__(self) -> tuple:
+    def __getstate__(self) -> tuple[typing.Any, ...]:
         ...
     def __hash__(self) -> int:
         ...
     def __repr__(self) -> str:
         ...
-    def __setstate__(self, arg0: tuple) -> None:
+    def __setstate__(self, arg0: tuple[typing.Any, ...]) -> None:
         ...
     @property
     def accelerator(self) -> str:
@@ -536,7 +536,7 @@ class Outcome:
         Seconds
         """
     @property
-    def time(self) -> dict:
+    def time(self) -> dict[str, typing.Any]:
         """
         Disjoint terms [s]
         """
@@ -546,17 +546,17 @@ class ParameterCounts:
     """
     def __copy__(self) -> ParameterCounts:
         ...
-    def __deepcopy__(self, memo: dict) -> ParameterCounts:
+    def __deepcopy__(self, memo: dict[str, typing.Any]) -> ParameterCounts:
         ...
     def __eq__(self, other: typing.Any) -> bool:
         ...
-    def __getstate__(self) -> tuple:
+    def __getstate__(self) -> tuple[typing.Any, ...]:
         ...
     def __hash__(self) -> int:
         ...
     def __repr__(self) -> str:
         ...
-    def __setstate__(self, arg0: tuple) -> None:
+    def __setstate__(self, arg0: tuple[typing.Any, ...]) -> None:
         ...
     @property
     def active(self) -> float:
@@ -590,27 +590,27 @@ class Plan:
     """
     def __copy__(self) -> Plan:
         ...
-    def __deepcopy__(self, memo: dict) -> Plan:
+    def __deepcopy__(self, memo: dict[str, typing.Any]) -> Plan:
         ...
     def __eq__(self, other: typing.Any) -> bool:
         ...
-    def __getstate__(self) -> tuple:
+    def __getstate__(self) -> tuple[typing.Any, ...]:
         ...
     def __hash__(self) -> int:
         ...
     def __repr__(self) -> str:
         ...
-    def __setstate__(self, arg0: tuple) -> None:
+    def __setstate__(self, arg0: tuple[typing.Any, ...]) -> None:
         ...
-    def to_dict(self) -> dict:
+    def to_dict(self) -> dict[str, typing.Any]:
         ...
     @property
-    def alternatives(self) -> list:
+    def alternatives(self) -> list[dict[str, typing.Any]]:
         """
         Other batches and accelerator counts that run, or do as well
         """
     @property
-    def helps(self) -> list:
+    def helps(self) -> list[dict[str, typing.Any]]:
         """
         What a tenth more of each resource would gain, the most helpful first
         """
@@ -628,19 +628,19 @@ class Prediction:
     """
     def __copy__(self) -> Prediction:
         ...
-    def __deepcopy__(self, memo: dict) -> Prediction:
+    def __deepcopy__(self, memo: dict[str, typing.Any]) -> Prediction:
         ...
     def __eq__(self, other: typing.Any) -> bool:
         ...
-    def __getstate__(self) -> tuple:
+    def __getstate__(self) -> tuple[typing.Any, ...]:
         ...
     def __hash__(self) -> int:
         ...
     def __repr__(self) -> str:
         ...
-    def __setstate__(self, arg0: tuple) -> None:
+    def __setstate__(self, arg0: tuple[typing.Any, ...]) -> None:
         ...
-    def to_dict(self) -> dict:
+    def to_dict(self) -> dict[str, typing.Any]:
         ...
     @property
     def assumptions(self) -> list[str]:
@@ -668,7 +668,7 @@ class Prediction:
     def layout(self) -> Layout:
         ...
     @property
-    def memory(self) -> dict:
+    def memory(self) -> dict[str, typing.Any]:
         """
         Parts [B]
         """
@@ -698,7 +698,7 @@ class Prediction:
         Seconds
         """
     @property
-    def time(self) -> dict:
+    def time(self) -> dict[str, typing.Any]:
         """
         Disjoint terms [s]
         """
@@ -712,7 +712,7 @@ class ResultStore:
     """
     Results of one scenario on disk (SQLite): none lost, none twice.
     """
-    def __init__(self, file: os.PathLike, scenario: Scenario) -> None:
+    def __init__(self, file: os.PathLike[str], scenario: Scenario) -> None:
         ...
     def __len__(self) -> int:
         ...
@@ -731,29 +731,29 @@ class Scenario:
     Candidates, workloads, prices and questions: a procurement question.
     """
     @staticmethod
-    def from_dict(object: dict) -> Scenario:
+    def from_dict(object: dict[str, typing.Any]) -> Scenario:
         """
         The same from a dict; "include" is refused.
         """
     def __copy__(self) -> Scenario:
         ...
-    def __deepcopy__(self, memo: dict) -> Scenario:
+    def __deepcopy__(self, memo: dict[str, typing.Any]) -> Scenario:
         ...
     def __eq__(self, other: typing.Any) -> bool:
         ...
-    def __getstate__(self) -> tuple:
+    def __getstate__(self) -> tuple[typing.Any, ...]:
         ...
     def __hash__(self) -> int:
         ...
-    def __init__(self, file: os.PathLike) -> None:
+    def __init__(self, file: os.PathLike[str]) -> None:
         """
         Reads a scenario file with its includes.
         """
     def __repr__(self) -> str:
         ...
-    def __setstate__(self, arg0: tuple) -> None:
+    def __setstate__(self, arg0: tuple[typing.Any, ...]) -> None:
         ...
-    def conclude(self, lines: list[str]) -> dict:
+    def conclude(self, lines: list[str]) -> dict[str, typing.Any]:
         """
         {'answer', 'csv', 'html'} from the results of all points, in any order.
         """
@@ -775,25 +775,25 @@ class SearchResult:
     """
     def __copy__(self) -> SearchResult:
         ...
-    def __deepcopy__(self, memo: dict) -> SearchResult:
+    def __deepcopy__(self, memo: dict[str, typing.Any]) -> SearchResult:
         ...
     def __eq__(self, other: typing.Any) -> bool:
         ...
     def __getitem__(self, index: int) -> Prediction:
         ...
-    def __getstate__(self) -> tuple:
+    def __getstate__(self) -> tuple[typing.Any, ...]:
         ...
     def __hash__(self) -> int:
         ...
-    def __iter__(self) -> typing.Iterator:
+    def __iter__(self) -> typing.Iterator[Prediction]:
         ...
     def __len__(self) -> int:
         ...
     def __repr__(self) -> str:
         ...
-    def __setstate__(self, arg0: tuple) -> None:
+    def __setstate__(self, arg0: tuple[typing.Any, ...]) -> None:
         ...
-    def to_dict(self) -> dict:
+    def to_dict(self) -> dict[str, typing.Any]:
         ...
     @property
     def assumptions(self) -> list[str]:
@@ -856,17 +856,17 @@ class Term:
     """
     def __copy__(self) -> Term:
         ...
-    def __deepcopy__(self, memo: dict) -> Term:
+    def __deepcopy__(self, memo: dict[str, typing.Any]) -> Term:
         ...
     def __eq__(self, other: typing.Any) -> bool:
         ...
-    def __getstate__(self) -> tuple:
+    def __getstate__(self) -> tuple[typing.Any, ...]:
         ...
     def __hash__(self) -> int:
         ...
     def __repr__(self) -> str:
         ...
-    def __setstate__(self, arg0: tuple) -> None:
+    def __setstate__(self, arg0: tuple[typing.Any, ...]) -> None:
         ...
     def compare(self, other: Term) -> Term:
         """
@@ -876,7 +876,7 @@ class Term:
         """
         The first term of that name, or None
         """
-    def to_dict(self) -> dict:
+    def to_dict(self) -> dict[str, typing.Any]:
         ...
     def total(self) -> float:
         """
@@ -911,31 +911,31 @@ class Transformer:
     layers: int
     def __copy__(self) -> Transformer:
         ...
-    def __deepcopy__(self, memo: dict) -> Transformer:
+    def __deepcopy__(self, memo: dict[str, typing.Any]) -> Transformer:
         ...
     def __eq__(self, other: typing.Any) -> bool:
         ...
-    def __getstate__(self) -> tuple:
+    def __getstate__(self) -> tuple[typing.Any, ...]:
         ...
     def __hash__(self) -> int:
         ...
-    def __init__(self, **kwargs) -> None:
+    def __init__(self, **kwargs: typing.Any) -> None:
         """
         Transformer(name='mine', layers=32, hidden=4096, heads=32, ffn_hidden=14336, vocab=128256, ...): the members of a model file.
         """
     def __repr__(self) -> str:
         ...
-    def __setstate__(self, arg0: tuple) -> None:
+    def __setstate__(self, arg0: tuple[typing.Any, ...]) -> None:
         ...
     def flops_per_token(self, seq_len: int) -> float:
         """
         Model FLOPs of forward and backward per token, causal half of attention counted.
         """
-    def replace(self, **kwargs) -> Transformer:
+    def replace(self, **kwargs: typing.Any) -> Transformer:
         """
         The same model with other members: model.replace(layers=16). None = the default.
         """
-    def to_dict(self) -> dict:
+    def to_dict(self) -> dict[str, typing.Any]:
         """
         The members of a model file.
         """
@@ -979,11 +979,11 @@ def accelerators() -> list[Accelerator]:
     """
     Every accelerator of the hardware database.
     """
-def cluster(name: str, *, nodes: int = 0, accelerators: int = 0, hardware: os.PathLike | None = None) -> Cluster:
+def cluster(name: str, *, nodes: int = 0, accelerators: int = 0, hardware: os.PathLike[str] | None = None) -> Cluster:
     """
     A reference cluster, a node name with a number of nodes, or a cluster file; `hardware` is a folder of overlays.
     """
-def collective(name: str, *, cluster: Cluster, sizes: list[float], ranks: int = 0, stride: int = 1, algorithm: str = '', protocol: str = '') -> list:
+def collective(name: str, *, cluster: Cluster, sizes: list[float], ranks: int = 0, stride: int = 1, algorithm: str = '', protocol: str = '') -> list[dict[str, typing.Any]]:
     """
     Rows as nccl-tests prints them: bytes, time_us, algbw_gbps, busbw_gbps, algo, proto, limiting_link.
     """

@@ -81,7 +81,7 @@ class _Store:
     def __init__(self, path: str | os.PathLike[str] | None, jobs: Sequence[Job], fields: dict[str, Sequence[Any]]):
         self.rows: dict[int, dict[str, Any]] = {}
         self._file = None if path is None else sqlite3.connect(path)
-        if self._file is None:
+        if self._file is None or path is None:
             return
         question = [__version__, [job.to_dict() for job in jobs], {key: list(values) for key, values in fields.items()}]
         asked = hashlib.sha256(json.dumps(question, sort_keys=True).encode()).hexdigest()

@@ -26,11 +26,13 @@ class WhatIf:
 
     @property
     def results(self) -> list[dict[str, Any]]:
-        return self.answer["results"]
+        results: list[dict[str, Any]] = self.answer["results"]
+        return results
 
     @property
     def best(self) -> dict[str, Any]:
-        return self.answer["best"]
+        best: dict[str, Any] = self.answer["best"]
+        return best
 
     def to_dataframe(self) -> pd.DataFrame:
         """One row a result."""

@@ -15,13 +15,17 @@ NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
 
 def test_stubs_are_those_of_the_module(tmp_path):
-    subprocess.run(
-        [sys.executable, "-m", "pybind11_stubgen", "meshwright._meshwright", "--output-dir", tmp_path, "--exit-code"],
-        check=True,
-        capture_output=True,
-    )
-    fresh = (tmp_path / "meshwright" / "_meshwright.pyi").read_text()
+    subprocess.run([ROOT / "script/docs", "--output", tmp_path, "stubs"], check=True, capture_output=True)
+    fresh = (tmp_path / "_meshwright.pyi").read_text()
     assert fresh == (ROOT / "python/meshwright/_meshwright.pyi").read_text(), "run script/docs"
+
+
+def test_types_are_strict():
+    result = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--ignore-missing-imports", ROOT / "python/meshwright"],
+        capture_output=True, text=True,
+    )
+    assert result.returncode == 0, result.stdout
 
 
 @pytest.mark.parametrize("document", ["cli.md", "algorithms.md", "accuracy.md"])
