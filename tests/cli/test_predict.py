@@ -59,3 +59,13 @@ def test_a_layout_that_runs_has_no_violation(meshwright, tmp_path):
     tree = document["memory_explanation"]
     assert tree["value"] == pytest.approx(document["peak_memory_bytes"])
     assert sum(part["value"] for part in tree["parts"]) == pytest.approx(tree["value"])
+
+
+def test_flags_of_the_layout(meshwright):
+    job = "examples/llama-3.1-405b.json"
+    shown = meshwright("predict", job, "--flags", "megatron")
+    assert shown.returncode == 0 and "--tensor-model-parallel-size 8" in shown.stdout
+    document = json.loads(meshwright("predict", job, "--flags", "megatron", "--json").stdout)
+    assert "--pipeline-model-parallel-size 16" in document["flags"] and document["flags_release"].startswith("Megatron")
+    refused = meshwright("predict", job, "--flags", "nanotron")
+    assert refused.returncode == 2 and refused.stdout == "" and "megatron" in refused.stderr

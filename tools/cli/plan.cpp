@@ -108,12 +108,6 @@ std::string refusals(const SearchResult& result) {
   return table.render();
 }
 
-std::string flags_text(const Job& job, const Layout& layout, const std::string& dialect) {
-  std::string out = bold("Launcher flags") + fmt::format(" ({}: {})\n", dialect, launcher_release(job, dialect));
-  for (const std::string& flag : launcher_flags(job, layout, dialect)) out += "  " + flag + "\n";
-  return out + "\n";
-}
-
 std::string helps_text(const std::vector<Help>& helps) {
   if (helps.empty()) return "";
   Table table({{"what would help most", Align::left}, {"change", Align::left}, {"step"}, {"tokens/s"}});

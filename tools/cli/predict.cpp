@@ -9,6 +9,7 @@
 #include "meshwright/parallel/constraints.hpp"
 #include "meshwright/parallel/job.hpp"
 #include "meshwright/parallel/json.hpp"
+#include "meshwright/parallel/launcher.hpp"
 #include "meshwright/parallel/pipeline.hpp"
 #include "meshwright/parallel/prediction.hpp"
 #include "prediction_text.hpp"
@@ -19,7 +20,7 @@ namespace meshwright::cli {
 namespace {
 
 struct Options {
-  std::string job, trace;
+  std::string job, trace, flags;
   std::vector<std::string> measured;
   bool json = false, explain = false;
 };
@@ -76,10 +77,15 @@ void answer(const Options& options, const Job& job, const Layout& layout, Rule r
       document["explanation"] = nlohmann::ordered_json::parse(to_json(explain(job, prediction)));
       document["memory_explanation"] = nlohmann::ordered_json::parse(to_json(explain_memory(job, prediction)));
       add_measured(options, job, prediction, document);
+      if (!options.flags.empty()) {
+        document["flags"] = launcher_flags(job, prediction.layout, options.flags);
+        document["flags_release"] = launcher_release(job, options.flags);
+      }
     } else {
       print_people(job, prediction, options.explain);
+      if (!options.flags.empty()) text += "\n" + flags_text(job, prediction.layout, options.flags);
       if (!options.measured.empty()) {
-        text = "\n" + trace_text(compare_trace_files(options.measured, job, prediction));
+        text += "\n" + trace_text(compare_trace_files(options.measured, job, prediction));
       }
     }
   } else {
@@ -100,6 +106,7 @@ void run(const Options& options, const Globals& globals) {
   const Job job = read_job(file, load_catalog(globals.hardware));
   if (!job.layout) file.at("layout");  // refuses
   const Layout layout = *job.layout;
+  if (!options.flags.empty()) launcher_flags(job, layout, options.flags);  // a bad dialect prints nothing else
   const Rule refused = refusal(job, layout);
   answer(options, job, layout, refused);
   if (refused != nullptr) throw Negative{"cannot run: " + violation_of(job, layout, refused).text()};
@@ -118,6 +125,9 @@ void add_predict(CLI::App& command, const Globals& globals) {
       ->check(some_text());
   command.add_option("--measured", options->measured, "Profiler traces of this job's ranks, laid beside it")
       ->type_name("TRACE.json.gz")
+      ->check(some_text());
+  command.add_option("--flags", options->flags, "Print launcher flags: megatron, torchtitan, ...")
+      ->type_name("DIALECT")
       ->check(some_text());
   command.add_flag("--explain", options->explain, "Every term with its formula, parameter and source");
   command.add_flag("--json", options->json, "One JSON document on stdout");

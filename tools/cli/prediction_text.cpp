@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "meshwright/core/units.hpp"
+#include "meshwright/parallel/launcher.hpp"
 #include "table.hpp"
 
 namespace meshwright::cli {
@@ -127,6 +128,12 @@ std::string memory_text(const Job& job, const Prediction& p) {
   });
   table.add({"  reserved", format(p.memory.reserved), format_percent(p.memory.reserved / capacity)});
   return table.render();
+}
+
+std::string flags_text(const Job& job, const Layout& layout, const std::string& dialect) {
+  std::string out = bold("Launcher flags") + fmt::format(" ({}: {})\n", dialect, launcher_release(job, dialect));
+  for (const std::string& flag : launcher_flags(job, layout, dialect)) out += "  " + flag + "\n";
+  return out + "\n";
 }
 
 std::string notes_text(const std::vector<std::string>& warnings, const std::vector<std::string>& assumptions) {

@@ -14,6 +14,8 @@ std::string summary_text(const Job& job, const Prediction& prediction);
 std::string waterfall_text(const Prediction& prediction);
 /// Memory of the worst stage as a table.
 std::string memory_text(const Job& job, const Prediction& prediction);
+/// Flags for the launcher, and the release that they are written for. Error for a dialect of another stack.
+std::string flags_text(const Job& job, const Layout& layout, const std::string& dialect);
 /// "Warnings" and "Assumptions" lists, each left out when empty.
 std::string notes_text(const std::vector<std::string>& warnings, const std::vector<std::string>& assumptions);
 /// 16384 -> "16,384".
