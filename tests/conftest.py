@@ -27,6 +27,16 @@ def program() -> str:
     return os.environ.get("MESHWRIGHT_PROGRAM") or str(pathlib.Path(sys.executable).parent / "meshwright")
 
 
+def refused(result, *parts):
+    """Bad input: exit 2, nothing on stdout, one line on stderr that has every part."""
+    assert result.returncode == 2, result.stdout + result.stderr
+    assert result.stdout == ""
+    lines = result.stderr.splitlines()
+    assert len(lines) == 1, result.stderr
+    for part in parts:
+        assert part in lines[0], lines[0]
+
+
 @pytest.fixture
 def meshwright():
     """Runs the program; gives the completed process with stdout and stderr as text."""

@@ -9,25 +9,15 @@
 namespace meshwright::parallel {
 namespace {
 
-/// A name that some row has, of any collective.
-std::string read_algorithm(const Reader& reader) {
+/// A name that one of `rows` has, in whatever library; `of` says whose they are, for the message.
+std::string read_algorithm(const Reader& reader, std::span<const Algorithm> rows, const std::string& of) {
   const std::string text = reader.string();
   std::vector<std::string> names;
-  for (const Algorithm& row : algorithms()) {
+  for (const Algorithm& row : rows) {
     if (called(row, text) != Called::no) return text;
     names.emplace_back(row.name);
   }
-  reader.fail(fmt::format("'{}' is not an algorithm{}", text, suggestion(text, names)));
-}
-
-std::string read_algorithm(const Reader& reader, Collective collective) {
-  const std::string text = reader.string();
-  std::vector<std::string> names;
-  for (const Algorithm& row : algorithms(collective)) {
-    if (called(row, text) != Called::no) return text;
-    names.emplace_back(row.name);
-  }
-  reader.fail(fmt::format("'{}' is not an algorithm of {}{}", text, name(collective), suggestion(text, names)));
+  reader.fail(fmt::format("'{}' is not an algorithm{}{}", text, of, suggestion(text, names)));
 }
 
 }  // namespace
@@ -50,10 +40,11 @@ CollectiveChoices read_collective_choices(const Reader& reader) {
     for (const std::string& key : member->keys()) {
       const Reader value = member->at(key);
       const Collective collective = parse_collective(key, value.where());
-      choices.algorithm[static_cast<std::size_t>(collective)] = read_algorithm(value, collective);
+      choices.algorithm[static_cast<std::size_t>(collective)] =
+          read_algorithm(value, algorithms(collective), fmt::format(" of {}", name(collective)));
     }
   } else if (member) {
-    choices.all.algorithm = read_algorithm(*member);
+    choices.all.algorithm = read_algorithm(*member, algorithms(), "");
   }
   if (const auto protocol = reader.find("protocol")) {
     const std::vector<std::string> names(protocol_names.begin(), protocol_names.end());

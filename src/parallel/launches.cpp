@@ -102,7 +102,10 @@ void add_host(BlockCost& cost, const BlockContext& x, std::span<const Operator> 
     both += p.forward, both += p.backward, again += p.forward;
     if (redone_selectively(op, x.job)) selective += p.forward;
   }
-  if (experts) both += of_dispatch(x), again.operators += of_dispatch(x).operators / 2;
+  if (experts) {
+    const Launches dispatch = of_dispatch(x);
+    both += dispatch, again.operators += dispatch.operators / 2;
+  }
   if (r.cuda_graphs == CudaGraphs::none) both.operators += tensor_launches(x);
   const double share = r.compiled ? f.launch.compiled : 1;
   const auto time = [&](const Launches& l) {

@@ -18,12 +18,12 @@ void set(Layout& layout, int value) {
   layout.*Member = static_cast<std::remove_reference_t<decltype(layout.*Member)>>(value);
 }
 template <auto Member>
-constexpr LayoutField degree(std::string_view key, int most, std::string_view doc) {
-  return {key, doc, get<Member>, set<Member>, 1, most};
-}
-template <auto Member>
 constexpr LayoutField number(std::string_view key, int least, int most, std::string_view doc) {
   return {key, doc, get<Member>, set<Member>, least, most};
+}
+template <auto Member>
+constexpr LayoutField degree(std::string_view key, int most, std::string_view doc) {
+  return number<Member>(key, 1, most, doc);
 }
 template <auto Member>
 constexpr LayoutField choice(std::string_view key, std::span<const std::string_view> names, std::string_view doc) {

@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from conftest import refused
+
 PLAN = ["plan", "--cluster", "dgx-h100", "--nodes", "2", "--global-batch", "64", "--seq-len", "4096"]
 JOB = {
     "model": "llama-3.1-8b",
@@ -19,15 +21,6 @@ def job(tmp_path, text=None, **changes):
     path = tmp_path / "job.json"
     path.write_text(text if text is not None else json.dumps({**JOB, **changes}))
     return path
-
-
-def refused(result, *parts):
-    assert result.returncode == 2, result.stdout + result.stderr
-    assert result.stdout == ""
-    lines = result.stderr.splitlines()
-    assert len(lines) == 1, result.stderr
-    for part in parts:
-        assert part in lines[0], lines[0]
 
 
 @pytest.mark.parametrize(

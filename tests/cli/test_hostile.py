@@ -4,17 +4,14 @@ that is full or closed. One clear line or a right answer, soon, and in little me
 import gzip
 import json
 import os
-import pathlib
 import resource
 import stat
 import subprocess
-import sys
 import time
 
 import pytest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from conftest import ROOT, program  # noqa: E402
+from conftest import ROOT, program
 
 JOB = {
     "model": "llama-3.1-8b",

@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from conftest import program
+from conftest import program, refused
 
 # Two workloads with a stated layout on candidates that differ in size and price: quick to plan.
 WORKLOAD = {
@@ -34,15 +34,6 @@ def write(tmp_path, scenario, name="scenario.json"):
     path = tmp_path / name
     path.write_text(scenario if isinstance(scenario, str) else json.dumps(scenario))
     return path
-
-
-def refused(result, *parts):
-    assert result.returncode == 2, result.stdout + result.stderr
-    assert result.stdout == ""
-    lines = result.stderr.splitlines()
-    assert len(lines) == 1, result.stderr
-    for part in parts:
-        assert part in lines[0], lines[0]
 
 
 def changed(**members):

@@ -25,13 +25,17 @@ BytesPerSecond rate_of(const std::string& text, const std::string& where) {
   return rate;
 }
 
-/// One pair's rate, written as a rate or in a log of perftest, for all NICs of a node.
-BytesPerSecond raw_rdma(const std::string& text, const Cluster& cluster) {
-  const bool file = std::filesystem::exists(text);
-  const BytesPerSecond pair = file ? read_perftest_log(read_file(text), text).best() : rate_of(text, "--raw-rdma");
+/// What all NICs of a node move together at the rate of one pair.
+BytesPerSecond of_all_nics(BytesPerSecond pair, const Cluster& cluster) {
   if (cluster.node.nics == 0)
     throw Error("--raw-rdma", fmt::format("{} has no NICs that a rate could be compared with", cluster.name));
   return pair * cluster.node.nics;
+}
+
+/// One pair's rate, written as a rate or in a log of perftest, for all NICs of a node.
+BytesPerSecond raw_rdma(const std::string& text, const Cluster& cluster) {
+  const bool file = std::filesystem::exists(text);
+  return of_all_nics(file ? read_perftest_log(read_file(text), text).best() : rate_of(text, "--raw-rdma"), cluster);
 }
 
 std::vector<std::string> lines_of(const std::string& file) {
@@ -105,11 +109,13 @@ struct Compared {
   }
 };
 
-void diagnose_collective(const ObservationOptions& o, const CollectiveTable& asked, const Cluster& cluster, bool json) {
+/// `text` is that of --measured.
+void diagnose_collective(const ObservationOptions& o, const std::string& text, const CollectiveTable& asked,
+                         const Cluster& cluster, bool json) {
   CollectiveTable table = asked;
   std::vector<std::string> remarks;
   if (!o.measured.empty()) {
-    const NcclTestsLog log = read_nccl_tests_log(read_file(o.measured), o.measured);
+    const NcclTestsLog log = read_nccl_tests_log(text, o.measured);
     table = table_of_log(log, cluster, asked.collective, asked.ranks);
     table.options = asked.options;
     table.least_channels = asked.least_channels, table.most_channels = asked.most_channels;
@@ -129,12 +135,13 @@ void diagnose_collective(const ObservationOptions& o, const CollectiveTable& ask
 }
 
 /// One pair of NICs: what no collective of the machine exceeds.
-void diagnose_link(ObservationOptions o, const PerftestLog& log, const CollectiveTable& asked, const Cluster& cluster,
-                   bool json) {
-  o.raw_rdma = o.measured;
+void diagnose_link(const ObservationOptions& o, const PerftestLog& log, const CollectiveTable& asked,
+                   const Cluster& cluster, bool json) {
   CollectiveTable table = asked;
   table.rows.clear();
-  const Diagnosis d = diagnose(observation(o, table, cluster));
+  Observation seen = observation(o, table, cluster);
+  seen.raw_rdma = of_all_nics(log.best(), cluster);
+  const Diagnosis d = diagnose(seen);
   const BytesPerSecond nic = cluster.node.nic_bandwidth;
   if (json) {
     Json rows = Json::array();
@@ -184,7 +191,7 @@ void add_observation_options(CLI::App& command, ObservationOptions& o) {
 
 void print_diagnosis(const ObservationOptions& o, const CollectiveTable& asked, const Cluster& cluster, bool json) {
   const std::string text = o.measured.empty() ? "" : read_file(o.measured);
-  if (!is_perftest_log(text)) return diagnose_collective(o, asked, cluster, json);
+  if (!is_perftest_log(text)) return diagnose_collective(o, text, asked, cluster, json);
   if (!o.raw_rdma.empty())
     throw Error("--raw-rdma", "found with a log of perftest as --measured, expected one of both");
   diagnose_link(o, read_perftest_log(text, o.measured), asked, cluster, json);
