@@ -7,7 +7,7 @@
 
 #include "capacity/fields.hpp"
 #include "capacity/places.hpp"
-#include "capacity/scenario_parts.hpp"
+#include "capacity/scenario_members.hpp"
 #include "meshwright/capacity/congestion.hpp"
 #include "meshwright/core/error.hpp"
 #include "meshwright/core/units.hpp"
@@ -17,34 +17,12 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-constexpr std::string_view own_members[] = {
-    "name",          "description", "cluster", "nodes", "gpus",     "size",       "vary",       "node",      "network",
-    "price_premium", "power_cap",   "prices",  "power", "failures", "checkpoint", "stragglers", "congestion"};
-// Fields of a node and of a network, as cluster files have them.
-constexpr std::string_view node_members[] = {"accelerators",
-                                             "scale_up",
-                                             "scale_up_domain",
-                                             "scale_up_bandwidth",
-                                             "scale_up_switch",
-                                             "nics",
-                                             "nic",
-                                             "nic_bandwidth",
-                                             "fabric",
-                                             "pcie",
-                                             "dcn_bandwidth"};
-constexpr std::string_view network_members[] = {"topology", "tiers",  "oversubscription", "reach",
-                                                "planes",   "switch", "routing",          "efficiency"};
-
 bool among(std::span<const std::string_view> names, std::string_view key) {
   return std::ranges::find(names, key) != names.end();
 }
 
-std::vector<std::string_view> all_members() {
-  std::vector<std::string_view> all(std::begin(own_members), std::end(own_members));
-  all.insert(all.end(), std::begin(node_members), std::end(node_members));
-  all.insert(all.end(), std::begin(network_members), std::end(network_members));
-  return all;
-}
+/// What a candidate may hold, as it is written or after its variations are filled in.
+std::vector<std::string_view> all_members() { return keys_of(candidate_members()); }
 
 /// {"from", "to", "step" or "factor"}.
 std::vector<std::string> read_range(const Reader& r) {
@@ -99,8 +77,8 @@ std::string shown(const std::string& value) {
 std::vector<std::pair<std::string, std::string>> places_of(const json& object) {
   std::vector<std::pair<std::string, std::string>> places;
   for (const auto& [key, value] : object.items()) {
-    if (among(node_members, key)) places.emplace_back("/cluster/node/" + key, "/" + key);
-    if (among(network_members, key)) places.emplace_back("/cluster/network/" + key, "/" + key);
+    if (among(members_of_node(), key)) places.emplace_back("/cluster/node/" + key, "/" + key);
+    if (among(members_of_network(), key)) places.emplace_back("/cluster/network/" + key, "/" + key);
   }
   if (object.at("cluster").is_string()) {
     for (const char* part : {"node", "network"})
@@ -118,8 +96,8 @@ json cluster_of(const Reader& r, const json& object) {
   json node = r.has("node") ? object["node"] : json::object(),
        network = r.has("network") ? object["network"] : json::object();
   for (const auto& [key, value] : object.items()) {
-    if (among(node_members, key)) node[key] = value;
-    if (among(network_members, key))
+    if (among(members_of_node(), key)) node[key] = value;
+    if (among(members_of_network(), key))
       network[key] = key == "oversubscription" && value.is_number() ? json::array({value}) : value;
   }
   if (const auto profile = r.find("congestion")) {

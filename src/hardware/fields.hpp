@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "meshwright/core/members.hpp"
 #include "meshwright/core/reader.hpp"
 #include "meshwright/hardware/provenance.hpp"
 
@@ -14,17 +15,17 @@ void take(const Reader& r, std::string_view key, Quantity<D>& field) {
   field = r.quantity_or(key, field);
 }
 inline void take(const Reader& r, std::string_view key, std::string& field) { field = r.string_or(key, field); }
-inline void take(const Reader& r, std::string_view key, bool& field) { field = r.boolean_or(key, field); }
-inline void take(const Reader& r, std::string_view key, int& field, int least, int most) {
-  field = r.integer_or(key, field, least, most);
-}
 
-/// As take, for a bandwidth that is stated: zero would read as "not stated", and nothing moves a petabyte a second.
-inline void take_bandwidth(const Reader& r, std::string_view key, BytesPerSecond& field) {
-  const auto member = r.find(key);
-  if (!member) return;
-  field = member->quantity<BytesPerSecond::dimension>();
-  if (!(field.value() >= 1 && field.value() <= 1e15)) member->fail("expected more than zero, at most 1 PB/s");
+/// A bandwidth that is stated: zero would read as "not stated", and nothing moves a petabyte a second.
+inline BytesPerSecond read_bandwidth(const Reader& r) {
+  const auto value = r.quantity<BytesPerSecond::dimension>();
+  if (!(value.value() >= 1 && value.value() <= 1e15)) r.fail("expected more than zero, at most 1 PB/s");
+  return value;
+}
+template <auto Field>
+Member<OwnerOf<Field>> bandwidth_member(std::string_view key, std::string_view doc) {
+  return {key, doc, shape::quantity(BytesPerSecond::dimension),
+          [](const Reader& r, auto& into) { into.*Field = read_bandwidth(r); }};
 }
 
 /// As take, for a field that a new entry must state and that must not be zero.
@@ -40,10 +41,20 @@ inline void need(const Reader& r, std::string_view key, std::string& field) {
   if (field.empty()) r.at(key).fail("expected a name, found an empty text");
 }
 
-/// A list of texts replaces the one that stands there.
-void take_texts(const Reader& r, std::string_view key, std::vector<std::string>& field);
 /// "prices" replaces, "sources" adds: an overlay keeps the sources of what it does not change.
-void take_prices(const Reader& r, std::vector<Price>& prices);
-void take_sources(const Reader& r, std::vector<Provenance>& sources);
+std::vector<Price> read_prices(const Reader& list);
+void add_sources(const Reader& list, std::vector<Provenance>& sources);
+JsonSchema prices_shape();
+JsonSchema sources_shape();
+template <auto Field>
+Member<OwnerOf<Field>> prices_member() {
+  return {"prices", "what it costs to buy or to rent", prices_shape(),
+          [](const Reader& r, auto& into) { into.*Field = read_prices(r); }};
+}
+template <auto Field>
+Member<OwnerOf<Field>> sources_member() {
+  return {"sources", "where the figures come from", sources_shape(),
+          [](const Reader& r, auto& into) { add_sources(r, into.*Field); }};
+}
 
 }  // namespace meshwright::hardware

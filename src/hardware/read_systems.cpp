@@ -20,31 +20,6 @@ const std::vector<std::string>& routings() {
   return names;
 }
 
-std::optional<std::string> one_of(const Reader& r, std::string_view key, const std::vector<std::string>& names) {
-  const auto member = r.find(key);
-  return member ? std::optional(names[member->one_of(names)]) : std::nullopt;
-}
-
-template <Dimension D>
-std::optional<Quantity<D>> optional_quantity(const Reader& r, std::string_view key) {
-  const auto member = r.find(key);
-  return member ? std::optional(member->quantity<D>()) : std::nullopt;
-}
-std::optional<BytesPerSecond> bandwidth(const Reader& r, std::string_view key) {
-  if (!r.has(key)) return std::nullopt;
-  BytesPerSecond value{};
-  take_bandwidth(r, key, value);
-  return value;
-}
-std::optional<int> whole(const Reader& r, std::string_view key, int least, int most) {
-  const auto member = r.find(key);
-  return member ? std::optional(member->integer(least, most)) : std::nullopt;
-}
-std::optional<std::string> text(const Reader& r, std::string_view key) {
-  const auto member = r.find(key);
-  return member ? std::optional(member->string()) : std::nullopt;
-}
-
 double fraction(const Reader& r) {
   const double share = r.number();
   if (share < 1e-6 || share > 1) r.fail("expected a fraction above 0 and at most 1, found " + r.dump());
@@ -90,40 +65,40 @@ void over(const std::optional<T>& said, std::optional<T>& field) {
 
 std::string_view name(ScaleUpKind kind) { return scale_up_names()[static_cast<std::size_t>(kind)]; }
 
+const Members<NodeSpec>& node_members() {
+  static const Members<NodeSpec> rows = {
+      text_member<&NodeSpec::name>("name", "a node of the catalogue, or what a new one is called"),
+      texts_member<&NodeSpec::aliases>("aliases", "other names"),
+      text_member<&NodeSpec::title>("title", "in words"),
+      switch_member<&NodeSpec::announced>("announced", "not sold yet"),
+      text_member<&NodeSpec::accelerator>("accelerator", "an accelerator of the catalogue"),
+      whole_member<&NodeSpec::accelerators>("accelerators", 1, 4096, "in a node"),
+      choice_member<&NodeSpec::scale_up>("scale_up", scale_up_names(), "how they are joined inside"),
+      whole_member<&NodeSpec::scale_up_domain>("scale_up_domain", 1, 1 << 20, "accelerators that share it"),
+      bandwidth_member<&NodeSpec::scale_up_bandwidth>("scale_up_bandwidth", "of an accelerator, each way"),
+      text_member<&NodeSpec::scale_up_switch>("scale_up_switch", "the switch that joins them"),
+      whole_member<&NodeSpec::nics>("nics", 0, 1024, "NICs of a node for training"),
+      text_member<&NodeSpec::nic>("nic", "a NIC of the catalogue"),
+      bandwidth_member<&NodeSpec::nic_bandwidth>("nic_bandwidth", "of a NIC, each way: \"400 Gb/s\""),
+      text_member<&NodeSpec::fabric>("fabric", "infiniband, roce, spectrum-x, ethernet, ..."),
+      quantity_member<&NodeSpec::dcn_bandwidth>("dcn_bandwidth", "of a node to the data-centre network"),
+      text_member<&NodeSpec::pcie>("pcie", "generation of the slots: pcie-gen5"),
+      whole_member<&NodeSpec::sockets>("sockets", 1, 16, "host processors"),
+      text_member<&NodeSpec::cpu>("cpu", "which"),
+      quantity_member<&NodeSpec::power>("power", "of a whole node under load"),
+      text_member<&NodeSpec::notes>("notes", ""),
+      prices_member<&NodeSpec::prices>(),
+      sources_member<&NodeSpec::sources>()};
+  return rows;
+}
+
 NodeSpec read_node_spec(const Reader& r) {
   NodeSpec n;
   n.where = r.where();
-  if (r.is_string()) {
+  if (r.is_string())
     n.name = r.string();
-    return n;
-  }
-  r.allow_only({"name",         "aliases",       "title",  "announced",       "accelerator",
-                "accelerators", "scale_up",      "nics",   "scale_up_domain", "scale_up_bandwidth",
-                "nic",          "nic_bandwidth", "fabric", "scale_up_switch", "dcn_bandwidth",
-                "pcie",         "sockets",       "cpu",    "power",           "notes",
-                "prices",       "sources"});
-  n.name = r.string_or("name", "");
-  n.accelerator = r.string_or("accelerator", "");
-  n.accelerators = whole(r, "accelerators", 1, 4096);
-  n.scale_up_domain = whole(r, "scale_up_domain", 1, 1 << 20);
-  n.nics = whole(r, "nics", 0, 1024);
-  n.sockets = whole(r, "sockets", 1, 16);
-  if (const auto kind = r.find("scale_up")) n.scale_up = static_cast<ScaleUpKind>(kind->one_of(scale_up_names()));
-  n.scale_up_bandwidth = bandwidth(r, "scale_up_bandwidth");
-  n.nic_bandwidth = bandwidth(r, "nic_bandwidth");
-  n.dcn_bandwidth = optional_quantity<BytesPerSecond::dimension>(r, "dcn_bandwidth");
-  n.scale_up_switch = text(r, "scale_up_switch");
-  n.nic = text(r, "nic");
-  n.fabric = text(r, "fabric");
-  n.pcie = text(r, "pcie");
-  n.cpu = text(r, "cpu");
-  n.title = text(r, "title");
-  n.notes = text(r, "notes");
-  n.power = optional_quantity<Watts::dimension>(r, "power");
-  if (const auto announced = r.find("announced")) n.announced = announced->boolean();
-  if (r.has("aliases")) take_texts(r, "aliases", n.aliases.emplace());
-  if (r.has("prices")) take_prices(r, n.prices.emplace());
-  take_sources(r, n.sources);
+  else
+    read_members(r, node_members(), n);
   return n;
 }
 
@@ -182,24 +157,34 @@ Node read_entry(const Reader& r, Node n) {
   return n;
 }
 
+const Members<NetworkSpec>& network_members() {
+  static const JsonSchema ratio =
+      shape::either({shape::number(1, 1000), {R"({"type": "string", "pattern": "^[0-9.]+(:1)?$"})"}});
+  static const Members<NetworkSpec> rows = {
+      choice_member<&NetworkSpec::topology>("topology", topologies(), "how nodes are joined"),
+      whole_member<&NetworkSpec::tiers>("tiers", 0, 4, "of switches; 0 = as many as it takes"),
+      {"oversubscription", "downlink:uplink: 4, \"4:1\", or a list by tier, leaf first",
+       shape::either({ratio, shape::list(ratio)}),
+       [](const Reader& r, NetworkSpec& n) { n.oversubscription = read_ratios(r); }},
+      {"reach", "nodes below one switch of each tier, leaf first", shape::list(shape::whole(0, 1 << 24)),
+       [](const Reader& r, NetworkSpec& n) {
+         n.reach.emplace();
+         for (const Reader& item : r.items()) n.reach->push_back(item.integer(0, 1 << 24));
+       }},
+      whole_member<&NetworkSpec::planes>("planes", 1, 64, "independent copies that split each NIC's ports"),
+      whole_member<&NetworkSpec::nodes>("nodes", 1, 1 << 24, "that it was wired for, where fewer are used"),
+      text_member<&NetworkSpec::switch_name>("switch", "a switch of the catalogue"),
+      choice_member<&NetworkSpec::routing>("routing", routings(), ""),
+      {"efficiency", "of the links under load", shape::number(1e-6, 1),
+       [](const Reader& r, NetworkSpec& n) { n.efficiency = fraction(r); }},
+      quantity_member<&NetworkSpec::dcn_bandwidth>("dcn_bandwidth", "of a node to the data-centre network")};
+  return rows;
+}
+
 NetworkSpec read_network_spec(const Reader& r) {
-  r.allow_only({"topology", "tiers", "oversubscription", "reach", "planes", "nodes", "switch", "routing", "efficiency",
-                "dcn_bandwidth"});
   NetworkSpec n;
   n.where = r.where();
-  n.topology = one_of(r, "topology", topologies());
-  n.routing = one_of(r, "routing", routings());
-  n.switch_name = text(r, "switch");
-  n.tiers = whole(r, "tiers", 0, 4);
-  n.planes = whole(r, "planes", 1, 64);
-  n.nodes = whole(r, "nodes", 1, 1 << 24);
-  if (const auto list = r.find("oversubscription")) n.oversubscription = read_ratios(*list);
-  if (const auto list = r.find("reach")) {
-    n.reach.emplace();
-    for (const Reader& item : list->items()) n.reach->push_back(item.integer(0, 1 << 24));
-  }
-  if (const auto share = r.find("efficiency")) n.efficiency = fraction(*share);
-  n.dcn_bandwidth = optional_quantity<BytesPerSecond::dimension>(r, "dcn_bandwidth");
+  read_members(r, network_members(), n);
   return n;
 }
 
@@ -228,54 +213,78 @@ void merge(const NetworkSpec& said, NetworkSpec& n) {
   over(said.dcn_bandwidth, n.dcn_bandwidth);
 }
 
+namespace {
+
+const Members<FabricMedium>& fabric_medium_members() {
+  static const Members<FabricMedium> rows = {
+      needed(text_member<&FabricMedium::medium>("medium", "")),
+      bandwidth_member<&FabricMedium::nic_bandwidth>("nic_bandwidth", "of NICs that it was measured with"),
+      bandwidth_member<&FabricMedium::node_bandwidth>("node_bandwidth", "of nodes that it was measured with"),
+      switch_member<&FabricMedium::stand_in>("stand_in", "for want of measurements of its own")};
+  return rows;
+}
+
+std::vector<FabricMedium> read_fabric_media(const Reader& list) {
+  std::vector<FabricMedium> media;
+  for (const Reader& item : list.items()) read_members(item, fabric_medium_members(), media.emplace_back());
+  return media;
+}
+
+}  // namespace
+
+const Members<FabricKind>& fabric_members() {
+  static const Members<FabricKind> rows = {
+      needed(text_member<&FabricKind::name>("name", "")),
+      texts_member<&FabricKind::aliases>("aliases", "other names"),
+      texts_member<&FabricKind::words>("words", "that name it in a free text"),
+      texts_member<&FabricKind::hints>("hints", "words that hint at it"),
+      choice_member<&FabricKind::topology>("topology", topologies(), "the usual one"),
+      choice_member<&FabricKind::routing>("routing", routings(), "the usual one"),
+      quantity_member<&FabricKind::hop>("hop", "latency of a switch"),
+      {"tier_efficiency", "of the links above the leaf under load", shape::number(1e-6, 1),
+       [](const Reader& r, FabricKind& f) { f.tier_efficiency = fraction(r); }},
+      switch_member<&FabricKind::lossless>("lossless", ""),
+      switch_member<&FabricKind::by_plugin>("by_plugin", "NCCL reaches it by a plugin"),
+      switch_member<&FabricKind::switched>("switched", "false: accelerators wired to each other"),
+      text_member<&FabricKind::switches>("switches", "the fabric of the switches that it is built of"),
+      whole_member<&FabricKind::hashed_flows>("hashed_flows", 1, 4096, "flows of a rank that ECMP spreads"),
+      text_member<&FabricKind::over_rdma>("over_rdma", "the fabric that it becomes where NICs do RDMA"),
+      bandwidth_member<&FabricKind::per_rank>("per_rank", "the most that a rank moves"),
+      bandwidth_member<&FabricKind::reduces_from>("reduces_from", "NICs whose switches reduce"),
+      {"media", "measurements that it takes", shape::list(shape_of(fabric_medium_members())),
+       [](const Reader& r, FabricKind& f) { f.media = read_fabric_media(r); }},
+      text_member<&FabricKind::notes>("notes", ""),
+      sources_member<&FabricKind::sources>()};
+  return rows;
+}
+
 FabricKind read_entry(const Reader& r, FabricKind f) {
-  r.allow_only({"name", "aliases", "words", "hints", "topology", "routing", "hop", "tier_efficiency", "lossless",
-                "by_plugin", "switched", "switches", "reduces_from", "media", "hashed_flows", "over_rdma", "per_rank",
-                "notes", "sources"});
+  if (f.topology.empty()) r.at("name"), r.at("topology"), r.at("routing"), r.at("hop"), r.at("switches");
+  read_members(r, fabric_members(), f);
   need(r, "name", f.name);
-  take_texts(r, "aliases", f.aliases);
-  take_texts(r, "words", f.words);
-  take_texts(r, "hints", f.hints);
-  if (f.topology.empty()) r.at("topology"), r.at("routing"), r.at("hop"), r.at("switches");
-  put(one_of(r, "topology", topologies()), f.topology);
-  put(one_of(r, "routing", routings()), f.routing);
-  take(r, "hop", f.hop);
-  if (const auto share = r.find("tier_efficiency")) f.tier_efficiency = fraction(*share);
-  take(r, "lossless", f.lossless);
-  take(r, "by_plugin", f.by_plugin);
-  take(r, "switched", f.switched);
-  take(r, "switches", f.switches);
-  take(r, "hashed_flows", f.hashed_flows, 1, 4096);
-  take(r, "over_rdma", f.over_rdma);
-  take_bandwidth(r, "per_rank", f.per_rank);
-  take_bandwidth(r, "reduces_from", f.reduces_from);
-  if (const auto rows = r.find("media")) {
-    f.media.clear();
-    for (const Reader& row : rows->items()) {
-      row.allow_only({"medium", "nic_bandwidth", "node_bandwidth", "stand_in"});
-      FabricMedium m{.medium = row.at("medium").string(), .stand_in = row.boolean_or("stand_in", false)};
-      take_bandwidth(row, "nic_bandwidth", m.nic_bandwidth);
-      take_bandwidth(row, "node_bandwidth", m.node_bandwidth);
-      f.media.push_back(std::move(m));
-    }
-  }
-  take(r, "notes", f.notes);
-  take_sources(r, f.sources);
   return f;
 }
 
+const Members<ReferenceCluster>& reference_members() {
+  static const Members<ReferenceCluster> rows = {
+      needed(text_member<&ReferenceCluster::name>("name", "")),
+      texts_member<&ReferenceCluster::aliases>("aliases", "other names"),
+      text_member<&ReferenceCluster::title>("title", "in words"),
+      text_member<&ReferenceCluster::node>("node", "a node of the catalogue"),
+      whole_member<&ReferenceCluster::nodes>("nodes", 1, 1 << 24, ""),
+      whole_member<&ReferenceCluster::scale_up_domain>("scale_up_domain", 1, 1 << 20, "of a TPU job's slice"),
+      {"network", "", shape_of(network_members()),
+       [](const Reader& r, ReferenceCluster& c) { apply(read_network_spec(r), c.network); }},
+      text_member<&ReferenceCluster::notes>("notes", ""),
+      sources_member<&ReferenceCluster::sources>()};
+  return rows;
+}
+
 ReferenceCluster read_entry(const Reader& r, ReferenceCluster c) {
-  r.allow_only({"name", "aliases", "title", "node", "nodes", "scale_up_domain", "network", "notes", "sources"});
+  if (c.nodes == 0) r.at("name"), r.at("node"), r.at("nodes");
+  read_members(r, reference_members(), c);
   need(r, "name", c.name);
-  take_texts(r, "aliases", c.aliases);
-  take(r, "title", c.title);
   need(r, "node", c.node);
-  if (c.nodes == 0) c.nodes = r.at("nodes").integer(1, 1 << 24);
-  take(r, "nodes", c.nodes, 1, 1 << 24);
-  take(r, "scale_up_domain", c.scale_up_domain, 1, 1 << 20);
-  if (const auto network = r.find("network")) apply(read_network_spec(*network), c.network);
-  take(r, "notes", c.notes);
-  take_sources(r, c.sources);
   return c;
 }
 

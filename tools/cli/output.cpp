@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "meshwright/core/text.hpp"
+#include "terminal.hpp"
 
 namespace meshwright::cli {
 namespace {
@@ -17,15 +18,22 @@ namespace {
 constexpr char style_begins = '\x01', style_ends = '\x02';
 constexpr std::size_t enough = 1 << 16;
 
-/// "\x01" "31" "\x02" -> the terminal's own "\x1b[31m"; its length, 0 where none begins here.
-std::size_t style_at(std::string_view text) {
-  std::size_t at = 1;
-  while (at < text.size() && at <= 2 && text[at] >= '0' && text[at] <= '9') ++at;
-  return text[0] == style_begins && at > 1 && at < text.size() && text[at] == style_ends ? at + 1 : 0;
+bool data = false;  // what is printed is for machines
+
+/// A character beyond ASCII, for a terminal without UTF-8.
+std::string_view in_ascii(std::string_view one) {
+  struct Row {
+    std::string_view from, to;
+  };
+  static constexpr Row rows[] = {{"█", "#"}, {"…", "~"}, {"µ", "u"}, {"×", "x"}, {"→", ">"},
+                                 {"–", "-"}, {"—", "-"}, {"’", "'"}, {"≤", "<"}, {"≥", ">"}};
+  const auto row = std::find_if(std::begin(rows), std::end(rows), [&](const Row& r) { return r.from == one; });
+  return row == std::end(rows) ? "?" : row->to;
 }
 
 /// The text as it is shown.
 std::string shown(std::string_view text) {
+  const bool ascii = !terminal().utf8 && !data;
   std::string out;
   out.reserve(text.size());
   for (std::size_t at = 0; at < text.size();) {
@@ -33,9 +41,11 @@ std::string shown(std::string_view text) {
     const std::size_t style = style_at(rest), length = character_length(rest);
     const std::string_view one = rest.substr(0, std::max<std::size_t>(1, length));
     if (style > 0) {
-      out += fmt::format("\033[{}m", rest.substr(1, style - 2));
+      if (terminal().styled) out += fmt::format("\033[{}m", rest.substr(1, style - 2));
     } else if (length == 0) {
-      out += "\xef\xbf\xbd";
+      out += ascii ? "?" : "\xef\xbf\xbd";
+    } else if (length > 1 && ascii && !is_control(one)) {
+      out += in_ascii(one);
     } else if (one == "\n" || one == "\t" || !is_control(one)) {
       out += one;
     } else {
@@ -90,6 +100,14 @@ void Output::finish() {
   write_lines(true);
   if (failed_ != 0) throw OutputFailed{"cannot write to stdout: " + std::generic_category().message(failed_)};
 }
+
+std::size_t style_at(std::string_view text) {
+  std::size_t at = 1;
+  while (at < text.size() && at <= 2 && text[at] >= '0' && text[at] <= '9') ++at;
+  return text[0] == style_begins && at > 1 && at < text.size() && text[at] == style_ends ? at + 1 : 0;
+}
+
+void prints_data() { data = true; }
 
 std::string marked(std::string_view text, std::string_view code) {
   const auto mark = [](std::string_view style) { return style_begins + std::string(style) + style_ends; };
