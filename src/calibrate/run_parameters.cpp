@@ -107,12 +107,14 @@ std::span<const RunField> run_fields() {
       RunField{"scale_out.in_step", 0.3, 1, scale_out,
                [](const Job& j) { return j.cluster.platform.scale_out.in_step; },
                [](Figures& f, double v) { f.platform.scale_out.in_step = v; }, on_efa},
-      attention_row(0.04, [](const Job& j, const Layout&) {
-        return attention_kernel(j).fused && attention(j).evidence != Evidence::data_sheet;
-      }),
-      attention_row(0.15, [](const Job& j, const Layout&) {
-        return attention_kernel(j).fused && attention(j).evidence == Evidence::data_sheet;
-      }),
+      attention_row(0.04,
+                    [](const Job& j, const Layout&) {
+                      return attention_kernel(j).fused && attention(j).evidence != Evidence::data_sheet;
+                    }),
+      attention_row(0.15,
+                    [](const Job& j, const Layout&) {
+                      return attention_kernel(j).fused && attention(j).evidence == Evidence::data_sheet;
+                    }),
       framework_number<&Framework::kernels, &StackKernels::gemm_efficiency>(
           "kernels.gemm_efficiency", 0.3, 1,
           [](const Job& j, const Layout&) { return own(j, "kernels.gemm_efficiency"); }),

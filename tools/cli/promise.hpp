@@ -14,8 +14,8 @@ struct Promise {
   std::string id;  ///< of the best measured record
   bool moe = false;
   Seconds measured;
-  Layout layout;               ///< that was measured
-  std::optional<Seconds> own;  ///< predicted of that layout; nothing where a rule refuses it
+  Layout layout;                   ///< that was measured
+  std::optional<Seconds> own;      ///< predicted of that layout; nothing where a rule refuses it
   std::optional<Seconds> planned;  ///< nothing where no layout fits
   Layout plan;
 };
