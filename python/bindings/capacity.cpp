@@ -111,7 +111,8 @@ void bind_scenario(py::module_& module) {
 void bind_store(py::module_& module) {
   py::class_<Store>(module, "ResultStore", "Results of one scenario on disk (SQLite): none lost, none twice.")
       .def(py::init([](const std::filesystem::path& file, const ScenarioText& scenario) {
-             return Store(file, store_key(parsed(scenario)->scenario, ""));
+             const auto known = parsed(scenario);
+             return Store(file, store_key(known->scenario, known->catalog));
            }),
            py::arg("file"), py::arg("scenario"))
       .def("has", &Store::has, py::arg("point"))
