@@ -207,6 +207,7 @@ const Members<Candidate>& candidate_members() {
         {"network", "members that differ", member_of(cluster, "network")},
         {"price_premium", "on the network: 0.2 is 20 % dearer", number_or_text()},
         {"power_cap", "of an accelerator", shape::quantity(Watts::dimension)},
+        {"site_power", "what all of it may draw", shape::quantity(Watts::dimension)},
         {"congestion", "a profile of data/capacity/congestion.json", shape::text()}};
     add_assumption_members(all);
     for (const std::string_view key : members_of_node()) all.push_back({key, "of the node", member_of(node, key)});

@@ -1,10 +1,12 @@
 // Nodes, networks and reference clusters.
+#include <algorithm>
 #include <array>
 #include <charconv>
 
 #include "hardware/entries.hpp"
 #include "hardware/fields.hpp"
 #include "meshwright/hardware/network.hpp"
+#include "meshwright/hardware/torus.hpp"
 
 namespace meshwright::hardware {
 namespace {
@@ -59,6 +61,15 @@ std::vector<double> read_ratios(const Reader& said) {
 template <class T>
 void over(const std::optional<T>& said, std::optional<T>& field) {
   if (said) field = said;
+}
+
+/// A topology's name; a torus may state the edges of its slice behind it, which check_network() looks at.
+std::string topology_of(const Reader& r) {
+  if (r.is_string()) {
+    const std::string text = r.string(), kind(torus_kind(text));
+    if (kind != text && std::ranges::find(topologies(), kind) != topologies().end()) return text;
+  }
+  return topologies()[r.one_of(topologies())];
 }
 
 }  // namespace
@@ -161,7 +172,9 @@ const Members<NetworkSpec>& network_members() {
   static const JsonSchema ratio =
       shape::either({shape::number(1, 1000), {R"({"type": "string", "pattern": "^[0-9.]+(:1)?$"})"}});
   static const Members<NetworkSpec> rows = {
-      choice_member<&NetworkSpec::topology>("topology", topologies(), "how nodes are joined"),
+      {"topology", "how nodes are joined; of a torus also with its edges: torus-3d 4x4x8",
+       shape::either({shape::one_of(topologies()), {R"({"type": "string", "pattern": "^torus-[23]d."})"}}),
+       [](const Reader& r, NetworkSpec& n) { n.topology = topology_of(r); }},
       whole_member<&NetworkSpec::tiers>("tiers", 0, 4, "of switches; 0 = as many as it takes"),
       {"oversubscription", "downlink:uplink: 4, \"4:1\", or a list by tier, leaf first",
        shape::either({ratio, shape::list(ratio)}),
