@@ -232,9 +232,9 @@ std::string yaml_of(const Json& document, const Cluster& c) {
     return at == object.end() ? nullptr : &*at;
   };
   std::string out = fmt::format(
-      "# {} x {}: a cluster file of Meshwright. Lines that begin with '# key:' are what is assumed; take the mark\n"
-      "# away to state something else. `meshwright cluster check FILE` says what it makes, and `--cluster FILE` uses "
-      "it.\n"
+      "# {} x {}: a cluster file of Meshwright.\n"
+      "# Lines that begin with '# key:' are what is assumed; take the mark away to state something else.\n"
+      "# `meshwright cluster check FILE` says what it makes, and `--cluster FILE` uses it.\n"
       "# `meshwright schema cluster` lists every key, for editors.\n",
       with_commas(c.accelerators()), c.accelerator.name);
   out += line_of("", "name", stated(document, "name"), "my-cluster", doc(schema, "name"));

@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "meshwright/core/text.hpp"
+#include "table.hpp"
 #include "terminal.hpp"
 
 namespace meshwright::cli {
@@ -56,6 +57,36 @@ std::string shown(std::string_view text) {
   return out;
 }
 
+/// A line for people that is wider than the terminal goes on below it, two columns further in. What has no space to
+/// break at, and what is there to be pasted ("--flag value"), stays as it is.
+std::string folded(std::string_view line) {
+  const std::size_t width = terminal().width, indent = std::min(line.find_first_not_of(' '), line.size());
+  if (display_width(line) <= width || line.substr(indent).starts_with("--")) return std::string(line);
+  std::string out, margin(indent + 2, ' '), rest(line);
+  while (display_width(rest) > width) {
+    std::size_t at = rest.size();
+    while (at != std::string::npos &&
+           (at >= rest.size() || display_width(std::string_view(rest).substr(0, at)) > width))
+      at = at == 0 ? std::string::npos : rest.rfind(' ', at - 1);
+    if (at == std::string::npos || rest.find_first_not_of(' ') >= at) break;
+    out += rest.substr(0, at) + "\n";
+    rest = margin + rest.substr(std::min(rest.find_first_not_of(' ', at), rest.size()));
+  }
+  return out + rest;
+}
+
+/// Every line of it folded.
+std::string lines_folded(std::string_view text) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    out += folded(text.substr(at, end - at));
+    if (end < text.size()) out += '\n';
+    at = end + 1;
+  }
+  return out;
+}
+
 }  // namespace
 
 Output::Output() : before_(std::cout.rdbuf(this)) {}
@@ -74,7 +105,8 @@ void Output::put(std::string_view text) {
 void Output::write_lines(bool all) {
   const std::size_t last = held_.rfind('\n');
   const std::size_t end = all ? held_.size() : last == std::string::npos ? 0 : last + 1;
-  put(shown(std::string_view(held_).substr(0, end)));
+  const std::string_view whole = std::string_view(held_).substr(0, end);
+  put(shown(data ? std::string(whole) : lines_folded(whole)));
   held_.erase(0, end);
 }
 

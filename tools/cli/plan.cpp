@@ -236,7 +236,7 @@ void run(const Options& options, const Globals& globals) {
   const Catalog catalog = load_catalog(globals.hardware);
   const Job stated = make_job(job_spec(options.job), catalog);
   if (!options.flags.empty() || !options.launch.empty())
-    launcher_flags(stated, Layout{}, options.flags);  // a bad dialect is refused before the work
+    launcher_release(stated, options.flags);  // a bad dialect is refused before the work
   if (!options.run.tokens.empty()) parse_tokens(options.run.tokens, "--tokens");
   const RunAssumptions assumptions = run_assumptions(options.run);
   const PlanOptions wanted = plan_options(options.search, stated, run_objectives(catalog, assumptions));

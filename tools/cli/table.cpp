@@ -130,10 +130,13 @@ std::string Table::render(std::size_t width) const {
     widths.push_back(widest);
   }
   narrow(widths, columns_, width);
+  std::size_t sum = 2 * (columns_.empty() ? 0 : columns_.size() - 1);
+  for (const std::size_t w : widths) sum += w;
+  const std::string gap(sum > width ? 1 : 2, ' ');  // figures are never cut
   const auto line = [&](const std::vector<std::string>& cells) {
     std::string out;
     for (std::size_t c = 0; c < columns_.size(); ++c)
-      out += (c == 0 ? "" : "  ") + padded(cells[c], widths[c], columns_[c].align);
+      out += (c == 0 ? "" : gap) + padded(cells[c], widths[c], columns_[c].align);
     trim_right(out);
     return out;
   };
