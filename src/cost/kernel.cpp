@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 
+#include "meshwright/hardware/gemm_format.hpp"
+
 namespace meshwright::cost {
 namespace {
 
@@ -54,12 +56,6 @@ constexpr double output_bytes(DType t) { return std::max(2.0, bytes_per_element(
 /// fp4 carries a one-byte scale per 16 elements (nvfp4).
 constexpr double operand_bytes(DType t) { return t == DType::fp4 ? 0.5 + 1.0 / 16 : bytes_per_element(t); }
 
-const GemmEfficiency& efficiency_of(const Gemm& gemm, const Accelerator& device) {
-  const GemmEfficiency& block = device.efficiency.gemm_fp8_block;
-  const bool use_block = gemm.block_scaled && gemm.dtype == DType::fp8 && block.ceiling > 0;
-  return use_block ? block : device.efficiency.of(gemm.dtype);
-}
-
 }  // namespace
 
 Seconds memory_bound_time(Bytes bytes, const Accelerator& device, double kernels) {
@@ -71,7 +67,7 @@ Seconds memory_bound_time(Bytes bytes, const Accelerator& device, double kernels
 }
 
 Seconds gemm_time(const Gemm& gemm, const Accelerator& device, Clocks clocks) {
-  return gemm_time(gemm, device, efficiency_of(gemm, device), clocks);
+  return gemm_time(gemm, device, efficiency_of(device.efficiency, {gemm.dtype, gemm.block_scaled}), clocks);
 }
 
 Seconds gemm_time(const Gemm& gemm, const Accelerator& device, const GemmEfficiency& e, Clocks clocks) {
