@@ -17,8 +17,7 @@ constexpr double memory_backward = 1.7;
 double gemm_efficiency(const Operator& op, const Job& job) {
   const Framework& f = job.framework;
   const double grouped = op.kind == OperatorKind::grouped_gemm ? f.kernels.grouped_gemm_efficiency : 1;
-  const double hopper = job.cluster.accelerator.architecture == "hopper" ? f.kernels.gemm_efficiency_hopper : 1;
-  return f.kernels.gemm_efficiency * grouped * hopper;
+  return f.kernels.gemm_efficiency * grouped;
 }
 
 /// Products of a rank's experts that run at once. Products over a few streams take as long as one after another:
@@ -45,7 +44,7 @@ Kernels gemm_kernels(const Operator& op, const Job& job) {
                       .k = k,
                       .groups = groups,
                       .dtype = low ? recipe.gemm : recipe.rest,
-                      .block_scaled = recipe.name == "fp8-block",
+                      .block_scaled = recipe.block_scaled,
                       .result_bytes = result_bytes},
                      device) /
            gemm_efficiency(op, job);
