@@ -23,6 +23,19 @@ double not_negative(const Reader& object, std::string_view key, double fallback)
   return value;
 }
 
+/// Factors of at least 1, by falling alignment.
+std::array<double, 3> slowdowns(const Reader& object, std::string_view key, std::array<double, 3> values) {
+  const auto member = object.find(key);
+  if (!member) return values;
+  const std::vector<Reader> items = member->items();
+  if (items.size() != values.size()) member->fail("expected three numbers, for rows aligned to 8, 4 and 2 bytes");
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values[i] = items[i].number();
+    if (values[i] < 1 || values[i] > 100) items[i].fail("expected a factor from 1 to 100, found " + items[i].dump());
+  }
+  return values;
+}
+
 Evidence evidence_of(const Reader& object, Evidence fallback) {
   static const std::vector<std::string> names(evidence_names.begin(), evidence_names.end());
   const auto member = object.find("evidence");
@@ -31,7 +44,7 @@ Evidence evidence_of(const Reader& object, Evidence fallback) {
 
 void read_gemm(const Reader& r, GemmEfficiency& e) {
   r.allow_only({"ceiling", "sustained", "fade", "floor", "k_half", "k_step", "memory", "cast_floor", "cast_memory",
-                "evidence", "source"});
+                "misaligned", "evidence", "source"});
   e.ceiling = fraction(r, "ceiling", e.ceiling);
   e.sustained = fraction(r, "sustained", e.sustained);
   e.fade = not_negative(r, "fade", e.fade);
@@ -41,8 +54,10 @@ void read_gemm(const Reader& r, GemmEfficiency& e) {
   e.memory = fraction(r, "memory", e.memory);
   e.cast_floor = r.quantity_or("cast_floor", e.cast_floor);
   e.cast_memory = fraction(r, "cast_memory", e.cast_memory);
+  e.misaligned = slowdowns(r, "misaligned", e.misaligned);
   e.evidence = evidence_of(r, e.evidence);
-  e.source = r.string_or("source", e.source);
+  e.source = r.string_or("source", e.of_kin ? "" : e.source);
+  e.of_kin = false;
 }
 
 void read_attention(const Reader& r, AttentionEfficiency& e) {
@@ -75,6 +90,7 @@ DeviceEfficiency borrowed(const Accelerator& from) {
     part.source = source;
   };
   for (GemmEfficiency& g : e.gemm) {
+    g.of_kin = false;
     if (g.ceiling > 0) mark(g);
   }
   if (e.gemm_fp8_block.ceiling > 0) mark(e.gemm_fp8_block);
@@ -132,8 +148,6 @@ void read_device(std::vector<Accelerator>& accelerators, const Reader& r) {
   if (const auto memory = r.find("memory")) read_memory(*memory, device->efficiency.memory);
 }
 
-std::string as(DType other) { return "as " + std::string(name(other)); }
-
 /// Where a dtype's ceiling comes from when it was not measured, nearest kin first.
 std::vector<DType> kin(DType t) {
   switch (t) {
@@ -154,23 +168,19 @@ std::vector<DType> kin(DType t) {
   }
 }
 
-/// True where a figure was filled in from another dtype of the device, and may be again.
-bool derived(const GemmEfficiency& e, DType t) {
-  return std::ranges::any_of(kin(t), [&](DType other) { return e.source == as(other); });
-}
-
 void fill_dtypes(Accelerator& device) {
   DeviceEfficiency filled = device.efficiency;
   for (std::size_t i = 0; i < dtype_count; ++i) {
     const auto t = static_cast<DType>(i);
     const GemmEfficiency& own = device.efficiency.of(t);
-    if (device.peak(t).value() <= 0 || (own.ceiling > 0 && !derived(own, t))) continue;
+    if (device.peak(t).value() <= 0 || (own.ceiling > 0 && !own.of_kin)) continue;
     for (const DType other : kin(t)) {
       const GemmEfficiency& from = device.efficiency.of(other);
-      if (from.ceiling <= 0 || derived(from, other)) continue;
+      if (from.ceiling <= 0 || from.of_kin) continue;
       filled.of(t) = from;
       filled.of(t).evidence = std::max(from.evidence, Evidence::extrapolated);
-      filled.of(t).source = as(other);
+      filled.of(t).source = "as " + std::string(name(other));
+      filled.of(t).of_kin = true;
       break;
     }
   }

@@ -28,8 +28,10 @@ Json written(const std::vector<Price>& prices) {
   Json list = Json::array();
   for (const Price& p : prices) {
     Json price = Json::object();
-    if (p.amount.value() > 0) price["amount"] = fmt::format("{} $", p.amount.value());
-    else price["rate"] = fmt::format("{} $/h", p.rate.value() * 3600);
+    if (p.amount.value() > 0)
+      price["amount"] = fmt::format("{} $", p.amount.value());
+    else
+      price["rate"] = fmt::format("{} $/h", p.rate.value() * 3600);
     price.update({{"kind", p.kind}, {"date", p.date}, {"confidence", p.confidence}});
     if (!p.provider.empty()) price["provider"] = p.provider;
     if (!p.url.empty()) price["url"] = p.url;
@@ -109,7 +111,8 @@ struct Member {
 
 template <class Spec, class Entry, auto Said, auto Field, auto Read>
 constexpr Member<Spec, Entry> member(std::string_view key, Says says) {
-  return {key, says,  //
+  return {key,
+          says,  //
           [](const Reader& member, Spec& spec) { spec.*Said = Read(member); },
           [](const Spec& spec, std::string_view k, Json& object) {
             if (spec.*Said) object[std::string(k)] = written(*(spec.*Said));

@@ -7,7 +7,8 @@ namespace meshwright::workload {
 std::vector<ModelSection> model_sections(const Transformer& model) {
   std::vector<ModelSection> sections = {{.kind = SectionKind::embedding}};
   for (const LayerClass& blocks : layer_classes(model)) {
-    sections.push_back({.kind = SectionKind::block, .shape = blocks.shape, .count = static_cast<double>(blocks.layers)});
+    sections.push_back(
+        {.kind = SectionKind::block, .shape = blocks.shape, .count = static_cast<double>(blocks.layers)});
   }
   if (model.mtp_layers > 0) {
     const auto modules = static_cast<double>(model.mtp_layers);
@@ -18,8 +19,8 @@ std::vector<ModelSection> model_sections(const Transformer& model) {
 }
 
 std::vector<Operator> section_operators(const Transformer& model, const ModelSection& section, double micro_batch,
-                                     double seq_len, const Shard& shard, const Precision& precision,
-                                     int vocab_multiple) {
+                                        double seq_len, const Shard& shard, const Precision& precision,
+                                        int vocab_multiple) {
   switch (section.kind) {
     case SectionKind::embedding:
       return embedding_operators(model, micro_batch, seq_len, shard, precision, vocab_multiple);

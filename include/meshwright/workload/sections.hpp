@@ -23,7 +23,7 @@ std::vector<ModelSection> model_sections(const Transformer& model);
 
 /// Operators of one section for `micro_batch` sequences of `seq_len` tokens.
 std::vector<Operator> section_operators(const Transformer& model, const ModelSection& section, double micro_batch,
-                                     double seq_len, const Shard& shard, const Precision& precision,
-                                     int vocab_multiple = 128);
+                                        double seq_len, const Shard& shard, const Precision& precision,
+                                        int vocab_multiple = 128);
 
 }  // namespace meshwright::workload
