@@ -56,8 +56,7 @@ void read_gemm(const Reader& r, GemmEfficiency& e) {
   e.cast_memory = fraction(r, "cast_memory", e.cast_memory);
   e.misaligned = slowdowns(r, "misaligned", e.misaligned);
   e.evidence = evidence_of(r, e.evidence);
-  e.source = r.string_or("source", e.of_kin ? "" : e.source);
-  e.of_kin = false;
+  e.source = r.string_or("source", e.source);
 }
 
 void read_attention(const Reader& r, AttentionEfficiency& e) {
@@ -90,7 +89,6 @@ DeviceEfficiency borrowed(const Accelerator& from) {
     part.source = source;
   };
   for (GemmEfficiency& g : e.gemm) {
-    g.of_kin = false;
     if (g.ceiling > 0) mark(g);
   }
   if (e.gemm_fp8_block.ceiling > 0) mark(e.gemm_fp8_block);
@@ -148,6 +146,8 @@ void read_device(std::vector<Accelerator>& accelerators, const Reader& r) {
   if (const auto memory = r.find("memory")) read_memory(*memory, device->efficiency.memory);
 }
 
+std::string as(DType other) { return "as " + std::string(name(other)); }
+
 /// Where a dtype's ceiling comes from when it was not measured, nearest kin first.
 std::vector<DType> kin(DType t) {
   switch (t) {
@@ -168,19 +168,23 @@ std::vector<DType> kin(DType t) {
   }
 }
 
+/// True where a figure was filled in from another dtype of the device, and may be again.
+bool derived(const GemmEfficiency& e, DType t) {
+  return std::ranges::any_of(kin(t), [&](DType other) { return e.source == as(other); });
+}
+
 void fill_dtypes(Accelerator& device) {
   DeviceEfficiency filled = device.efficiency;
   for (std::size_t i = 0; i < dtype_count; ++i) {
     const auto t = static_cast<DType>(i);
     const GemmEfficiency& own = device.efficiency.of(t);
-    if (device.peak(t).value() <= 0 || (own.ceiling > 0 && !own.of_kin)) continue;
+    if (device.peak(t).value() <= 0 || (own.ceiling > 0 && !derived(own, t))) continue;
     for (const DType other : kin(t)) {
       const GemmEfficiency& from = device.efficiency.of(other);
-      if (from.ceiling <= 0 || from.of_kin) continue;
+      if (from.ceiling <= 0 || derived(from, other)) continue;
       filled.of(t) = from;
       filled.of(t).evidence = std::max(from.evidence, Evidence::extrapolated);
-      filled.of(t).source = "as " + std::string(name(other));
-      filled.of(t).of_kin = true;
+      filled.of(t).source = as(other);
       break;
     }
   }

@@ -29,6 +29,10 @@ CollectiveOptions CollectiveChoices::of(Collective collective) const {
   return options;
 }
 
+bool CollectiveChoices::empty() const {
+  return all == CollectiveOptions{} && std::ranges::all_of(algorithm, &std::string::empty);
+}
+
 CollectiveChoices read_collective_choices(const Reader& reader) {
   reader.allow_only({"algorithm", "protocol", "nvls", "sharp"});
   CollectiveChoices choices;

@@ -1,13 +1,12 @@
 #pragma once
-// What one accelerator reaches over its link to the host's memory, one way.
+// The host's side of an accelerator: its memory over their link, and updates that run on it (data/recipes/hosts.json).
 #include "meshwright/parallel/job.hpp"
 
 namespace meshwright::parallel {
 
-inline BytesPerSecond host_link(const Cluster& cluster) {
-  const HostRow& host = host_row(cluster.node.cpu);
-  const bool on_board = host.link > BytesPerSecond{} && cluster.accelerator.vendor == host.vendor;
-  return host.reached * (on_board ? host.link : cluster.pcie_link.bandwidth);
-}
+/// What one accelerator reaches over its link to the host's memory, one way.
+BytesPerSecond host_link(const Cluster& cluster);
+/// Of one parameter by an optimizer on one socket.
+Seconds host_update();
 
 }  // namespace meshwright::parallel

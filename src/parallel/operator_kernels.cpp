@@ -17,7 +17,8 @@ constexpr double memory_backward = 1.7;
 double gemm_efficiency(const Operator& op, const Job& job) {
   const Framework& f = job.framework;
   const double grouped = op.kind == OperatorKind::grouped_gemm ? f.kernels.grouped_gemm_efficiency : 1;
-  return f.kernels.gemm_efficiency * grouped;
+  const double hopper = job.cluster.accelerator.architecture == "hopper" ? f.kernels.gemm_efficiency_hopper : 1;
+  return f.kernels.gemm_efficiency * grouped * hopper;
 }
 
 /// Products of a rank's experts that run at once. Products over a few streams take as long as one after another:
@@ -54,7 +55,7 @@ Kernels gemm_kernels(const Operator& op, const Job& job) {
                       .k = k,
                       .groups = groups,
                       .dtype = low ? recipe.gemm : recipe.rest,
-                      .block_scaled = recipe.block_scaled,
+                      .block_scaled = recipe.name == "fp8-block",
                       .result_bytes = result_bytes,
                       .aligned = aligned},
                      device) /

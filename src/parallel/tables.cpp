@@ -31,8 +31,7 @@ ShardKey shard_key(const Layout& l, const Groups& g, const Framework& stack) {
 Seconds offloaded_update(const Job& job) {
   const Cluster& cluster = job.cluster;
   const double sharing = static_cast<double>(cluster.node.accelerators) / std::max(1, cluster.node.sockets);
-  return Bytes::base(2 * bytes_per_element(job.precision.rest)) / host_link(cluster) +
-         sharing * host_row(cluster.node.cpu).update;
+  return Bytes::base(2 * bytes_per_element(job.precision.rest)) / host_link(cluster) + sharing * host_update();
 }
 
 Seconds update_per_parameter(const Job& job) {

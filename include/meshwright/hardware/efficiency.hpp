@@ -27,7 +27,6 @@ struct GemmEfficiency {
   std::array<double, 3> misaligned{1, 1, 1};
   Evidence evidence = Evidence::data_sheet;
   std::string source;
-  bool of_kin = false;  ///< as another format of the device has it, and anew when that one changes
 };
 
 /// Fused (flash) attention; cost/kernel.hpp has the formula. Matrix work and the softmax's exponentials overlap in

@@ -13,6 +13,7 @@ struct CollectiveChoices {
   CollectiveOptions all;                                ///< for every collective
   std::array<std::string, collective_count> algorithm;  ///< of one collective, over that of `all`; "" = as `all`
   CollectiveOptions of(Collective collective) const;
+  bool empty() const;
 };
 
 /// {"algorithm": "ring" or {"all_reduce": "tree", ...}, "protocol": "LL128", "nvls": false, "sharp": true}. Throws

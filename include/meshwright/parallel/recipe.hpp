@@ -219,8 +219,6 @@ struct HostRow {
   double time = 1;        ///< of launching a kernel, over that of a current Intel server processor
   BytesPerSecond link{};  ///< to accelerators of `vendor` on its board; zero = PCIe
   std::string vendor;
-  double reached = 1;  ///< of that link or PCIe by copies from pinned memory, over its data sheet
-  Seconds update{};    ///< of one parameter by an optimizer that runs on one of its sockets
 };
 /// The row of a node's processor; of the first where none is known.
 const HostRow& host_row(std::string_view cpu);
@@ -235,12 +233,12 @@ struct DispatcherRow {
     Seconds message;
   };
   std::vector<Proxied> proxied;
-  double launches = 0;   ///< kernels of dispatch and combine of one layer, forward and backward
-  double counting = 0;   ///< share of them that only count tokens
-  double permuting = 0;  ///< further ones where the permutation is not fused
-  bool waits = true;     ///< the host reads the counts of tokens before it launches the experts
+  double launches = 0;  ///< kernels of dispatch and combine of one layer, forward and backward
+  bool waits = true;    ///< the host reads the counts of tokens before it launches the experts
 };
 const DispatcherRow& dispatcher(Dispatcher kind);
+/// The dispatcher that a free text names ("alltoall", "DeepEP over NVSHMEM"); nothing where it names none.
+std::optional<Dispatcher> dispatcher_in(std::string_view text);
 
 /// The row of a name, forgiving case and dashes; UnknownName(where, ...) with the nearest spelling.
 const AttentionKernel& attention_kernel(std::string_view name, const std::string& where);
