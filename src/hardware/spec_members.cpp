@@ -2,6 +2,7 @@
 // the catalogue and over what was said before.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <nlohmann/json.hpp>
@@ -10,6 +11,7 @@
 #include "hardware/fields.hpp"
 #include "meshwright/hardware/members.hpp"
 #include "meshwright/hardware/network.hpp"
+#include "meshwright/hardware/torus.hpp"
 
 namespace meshwright::hardware {
 namespace {
@@ -52,7 +54,14 @@ Quantity<D> quantity(const Reader& member) {
   return member.quantity<D>();
 }
 ScaleUpKind scale_up(const Reader& member) { return static_cast<ScaleUpKind>(member.one_of(scale_up_names())); }
-std::string topology(const Reader& member) { return topologies()[member.one_of(topologies())]; }
+/// A torus may state the edges of its slice behind its name, which check_network() looks at.
+std::string topology(const Reader& member) {
+  if (member.is_string()) {
+    const std::string text = member.string(), kind(torus_kind(text));
+    if (kind != text && std::ranges::find(topologies(), kind) != topologies().end()) return text;
+  }
+  return topologies()[member.one_of(topologies())];
+}
 std::string routing(const Reader& member) { return routings()[member.one_of(routings())]; }
 std::vector<std::string> texts(const Reader& member) {
   std::vector<std::string> list;
