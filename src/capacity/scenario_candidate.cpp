@@ -11,6 +11,7 @@
 #include "meshwright/capacity/congestion.hpp"
 #include "meshwright/core/error.hpp"
 #include "meshwright/core/units.hpp"
+#include "meshwright/hardware/members.hpp"
 
 namespace meshwright::capacity {
 namespace {
@@ -20,6 +21,10 @@ using json = nlohmann::ordered_json;
 bool among(std::span<const std::string_view> names, std::string_view key) {
   return std::ranges::find(names, key) != names.end();
 }
+
+/// Members of the node and of the network that a candidate may state flat, beside its own.
+bool of_node(std::string_view key) { return among(members_of_node(), key); }
+bool of_network(std::string_view key) { return among(members_of_network(), key); }
 
 /// What a candidate may hold, as it is written or after its variations are filled in.
 std::vector<std::string_view> all_members() { return keys_of(candidate_members()); }
@@ -82,8 +87,8 @@ std::string shown(const std::string& value) {
 std::vector<std::pair<std::string, std::string>> places_of(const json& object) {
   std::vector<std::pair<std::string, std::string>> places;
   for (const auto& [key, value] : object.items()) {
-    if (among(members_of_node(), key)) places.emplace_back("/cluster/node/" + key, "/" + key);
-    if (among(members_of_network(), key)) places.emplace_back("/cluster/network/" + key, "/" + key);
+    if (of_node(key)) places.emplace_back("/cluster/node/" + key, "/" + key);
+    if (of_network(key)) places.emplace_back("/cluster/network/" + key, "/" + key);
   }
   if (object.at("cluster").is_string()) {
     for (const char* part : {"node", "network"})
@@ -101,9 +106,8 @@ json cluster_of(const Reader& r, const json& object) {
   json node = r.has("node") ? object["node"] : json::object(),
        network = r.has("network") ? object["network"] : json::object();
   for (const auto& [key, value] : object.items()) {
-    if (among(members_of_node(), key)) node[key] = value;
-    if (among(members_of_network(), key))
-      network[key] = key == "oversubscription" && value.is_number() ? json::array({value}) : value;
+    if (of_node(key)) node[key] = value;
+    if (of_network(key)) network[key] = key == "oversubscription" && value.is_number() ? json::array({value}) : value;
   }
   if (const auto profile = r.find("congestion")) {
     if (network.contains("routing")) profile->fail("expected 'congestion' or 'routing', found both");
@@ -241,8 +245,8 @@ Candidate Scenario::candidate(std::uint64_t index, const std::string& wanted, co
   std::string key = wanted;
   if (out.object.contains("cluster") && out.object["cluster"].is_object()) {
     // A cluster that is described in place has its fields inside.
-    if (among(members_of_node(), wanted)) key = "cluster.node." + wanted;
-    if (among(members_of_network(), wanted)) key = "cluster.network." + wanted;
+    if (of_node(wanted)) key = "cluster.node." + wanted;
+    if (of_network(wanted)) key = "cluster.network." + wanted;
   }
   if (const std::string first = wanted.substr(0, wanted.find('.')); !can_vary(first))
     throw Error(out.where, fmt::format("no member '{}' of a candidate can vary{}", wanted, nearest_member(first)));

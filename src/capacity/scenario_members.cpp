@@ -6,6 +6,7 @@
 #include "meshwright/capacity/failures.hpp"
 #include "meshwright/capacity/questions.hpp"
 #include "meshwright/capacity/schema.hpp"
+#include "meshwright/hardware/members.hpp"
 #include "meshwright/hardware/schema.hpp"
 #include "meshwright/parallel/schema.hpp"
 
@@ -115,27 +116,37 @@ JsonSchema question_shape() {
 }  // namespace
 
 std::span<const std::string_view> members_of_job() {
-  static constexpr std::string_view names[] = {"model",   "precision", "framework",   "framework_version",
-                                               "overlay", "recipe",    "collectives", "moe_imbalance"};
+  static constexpr std::string_view names[] = {"model",  "precision",   "framework",     "framework_version", "overlay",
+                                               "recipe", "collectives", "moe_imbalance", "document_len"};
   return names;
 }
+namespace {
+
+// A candidate's own members of these names mean something else.
+constexpr std::string_view own_names[] = {"nodes", "power"};
+
+std::vector<std::string_view> without_own(const std::vector<std::string_view>& names) {
+  std::vector<std::string_view> out;
+  for (const std::string_view name : names) {
+    if (std::ranges::find(own_names, name) == std::end(own_names)) out.push_back(name);
+  }
+  return out;
+}
+
+}  // namespace
+
 std::span<const std::string_view> members_of_node() {
-  static constexpr std::string_view names[] = {"accelerators",
-                                               "scale_up",
-                                               "scale_up_domain",
-                                               "scale_up_bandwidth",
-                                               "scale_up_switch",
-                                               "nics",
-                                               "nic",
-                                               "nic_bandwidth",
-                                               "fabric",
-                                               "pcie",
-                                               "dcn_bandwidth"};
+  static const std::vector<std::string_view> names = without_own(hardware::node_members());
   return names;
 }
 std::span<const std::string_view> members_of_network() {
-  static constexpr std::string_view names[] = {"topology", "tiers",  "oversubscription", "reach",
-                                               "planes",   "switch", "routing",          "efficiency"};
+  static const std::vector<std::string_view> names = [] {
+    std::vector<std::string_view> all = without_own(hardware::network_members());
+    std::erase_if(all, [](std::string_view name) {  // of both: the node's
+      return std::ranges::find(members_of_node(), name) != members_of_node().end();
+    });
+    return all;
+  }();
   return names;
 }
 

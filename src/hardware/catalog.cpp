@@ -80,21 +80,22 @@ struct Reading {
   Origins& origins;
 };
 
-template <auto Entries, class Entry>
-Member<Reading> entries(std::string_view key, const Members<Entry>& rows) {
-  return {key, "added, or over the entry of that name", shape::list(shape_of(rows)),
+template <auto Entries>
+Member<Reading> entries(std::string_view key, const JsonSchema& entry) {
+  return {key, "added, or over the entry of that name", shape::list(entry),
           [key](const Reader& list, Reading& into) { read_list(list, key, into.catalog.*Entries, into.origins); }};
 }
 
 const Members<Reading>& file_members() {
-  static const Members<Reading> rows = {{"description", "", shape::text()},
-                                        entries<&CatalogData::accelerators>("accelerators", accelerator_members()),
-                                        entries<&CatalogData::links>("links", link_members()),
-                                        entries<&CatalogData::nics>("nics", nic_members()),
-                                        entries<&CatalogData::switches>("switches", switch_members()),
-                                        entries<&CatalogData::fabrics>("fabrics", fabric_members()),
-                                        entries<&CatalogData::nodes>("nodes", node_members()),
-                                        entries<&CatalogData::clusters>("clusters", reference_members())};
+  static const Members<Reading> rows = {
+      {"description", "", shape::text()},
+      entries<&CatalogData::accelerators>("accelerators", shape_of(accelerator_members())),
+      entries<&CatalogData::links>("links", shape_of(link_members())),
+      entries<&CatalogData::nics>("nics", shape_of(nic_members())),
+      entries<&CatalogData::switches>("switches", shape_of(switch_members())),
+      entries<&CatalogData::fabrics>("fabrics", shape_of(fabric_members())),
+      entries<&CatalogData::nodes>("nodes", node_shape()),
+      entries<&CatalogData::clusters>("clusters", shape_of(reference_members()))};
   return rows;
 }
 

@@ -14,50 +14,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-template <class T>
-void put(Json& object, const char* key, const std::optional<T>& said) {
-  if (said) object[key] = *said;
-}
-void put(Json& object, const char* key, const std::optional<BytesPerSecond>& said) {
-  if (said) object[key] = fmt::format("{} B/s", said->value());
-}
-
-Json node_json(const NodeSpec& n) {
-  Json object = Json::object();
-  if (!n.name.empty()) object["name"] = n.name;
-  if (!n.accelerator.empty()) object["accelerator"] = n.accelerator;
-  put(object, "accelerators", n.accelerators);
-  if (n.scale_up) object["scale_up"] = name(*n.scale_up);
-  put(object, "scale_up_domain", n.scale_up_domain);
-  put(object, "scale_up_bandwidth", n.scale_up_bandwidth);
-  put(object, "scale_up_switch", n.scale_up_switch);
-  put(object, "nics", n.nics);
-  put(object, "nic", n.nic);
-  put(object, "nic_bandwidth", n.nic_bandwidth);
-  put(object, "fabric", n.fabric);
-  put(object, "dcn_bandwidth", n.dcn_bandwidth);
-  put(object, "pcie", n.pcie);
-  put(object, "sockets", n.sockets);
-  put(object, "cpu", n.cpu);
-  if (n.power) object["power"] = fmt::format("{} W", n.power->value());
-  return object;
-}
-
-Json network_json(const NetworkSpec& n) {
-  Json object = Json::object();
-  put(object, "topology", n.topology);
-  put(object, "tiers", n.tiers);
-  put(object, "oversubscription", n.oversubscription);
-  put(object, "reach", n.reach);
-  put(object, "planes", n.planes);
-  put(object, "nodes", n.nodes);
-  put(object, "switch", n.switch_name);
-  put(object, "routing", n.routing);
-  put(object, "efficiency", n.efficiency);
-  put(object, "dcn_bandwidth", n.dcn_bandwidth);
-  return object;
-}
-
 constexpr int largest_count = 1 << 24;
 
 const Members<ClusterSpec>& cluster_members() {
@@ -67,11 +23,11 @@ const Members<ClusterSpec>& cluster_members() {
       text_member<&ClusterSpec::of>("of",
                                     "a cluster, a node or an accelerator of the catalogue, over which the rest stands"),
       {"node", "a node of the catalogue, or its members over the catalogue's of that name or accelerator",
-       shape::either({shape::text(), shape_of(node_members())}),
+       shape::either({shape::text(), node_shape()}),
        [](const Reader& r, ClusterSpec& c) { c.node = read_node_spec(r); }},
       whole_member<&ClusterSpec::nodes>("nodes", 1, largest_count, ""),
       whole_member<&ClusterSpec::accelerators>("accelerators", 1, largest_count, "that are used: the first so many"),
-      {"network", "", shape_of(network_members()),
+      {"network", "", network_shape(),
        [](const Reader& r, ClusterSpec& c) { c.network = read_network_spec(r); }},
       sources_member<&ClusterSpec::sources>()};
   return rows;
@@ -136,10 +92,10 @@ std::string to_json(const ClusterSpec& spec) {
   Json object = Json::object();
   if (!spec.name.empty()) object["name"] = spec.name;
   if (!spec.of.empty()) object["of"] = spec.of;
-  if (const Json node = node_json(spec.node); !node.empty()) object["node"] = node;
+  if (const Json node = Json::parse(to_json(spec.node)); !node.empty()) object["node"] = node;
   if (spec.nodes > 0) object["nodes"] = spec.nodes;
   if (spec.accelerators > 0) object["accelerators"] = spec.accelerators;
-  if (const Json network = network_json(spec.network); !network.empty()) object["network"] = network;
+  if (const Json network = Json::parse(to_json(spec.network)); !network.empty()) object["network"] = network;
   return object.dump();
 }
 

@@ -17,15 +17,22 @@ void take(const Reader& r, std::string_view key, Quantity<D>& field) {
 inline void take(const Reader& r, std::string_view key, std::string& field) { field = r.string_or(key, field); }
 
 /// A bandwidth that is stated: zero would read as "not stated", and nothing moves a petabyte a second.
-inline BytesPerSecond read_bandwidth(const Reader& r) {
-  const auto value = r.quantity<BytesPerSecond::dimension>();
-  if (!(value.value() >= 1 && value.value() <= 1e15)) r.fail("expected more than zero, at most 1 PB/s");
-  return value;
+inline BytesPerSecond stated_bandwidth(const Reader& member) {
+  const auto bandwidth = member.quantity<BytesPerSecond::dimension>();
+  if (!(bandwidth.value() >= 1 && bandwidth.value() <= 1e15)) member.fail("expected more than zero, at most 1 PB/s");
+  return bandwidth;
 }
 template <auto Field>
 Member<OwnerOf<Field>> bandwidth_member(std::string_view key, std::string_view doc) {
   return {key, doc, shape::quantity(BytesPerSecond::dimension),
-          [](const Reader& r, auto& into) { into.*Field = read_bandwidth(r); }};
+          [](const Reader& r, auto& into) { into.*Field = stated_bandwidth(r); }};
+}
+
+/// A share of a limit that can be reached.
+inline double stated_fraction(const Reader& member) {
+  const double share = member.number();
+  if (share < 1e-6 || share > 1) member.fail("expected a fraction above 0 and at most 1, found " + member.dump());
+  return share;
 }
 
 /// As take, for a field that a new entry must state and that must not be zero.

@@ -27,6 +27,8 @@ const Members<JobSpec>& job_members() {
       {"nodes", "of the cluster that are used", shape::whole(1, largest_count)},
       {"gpus", "accelerators that are used: 64, \"16k\"", shape::size(1, largest_count)},
       needed<JobSpec>({"seq_len", "tokens a sequence: 8192, \"8k\"", shape::size(1, largest_count)}),
+      {"document_len", "tokens of a document in packed sequences; seq_len by default", shape::whole(1, largest_count),
+       [](const Reader& r, JobSpec& spec) { spec.document_len = r.integer(1, largest_count); }},
       needed<JobSpec>({"global_batch", "sequences a step: 2048, \"2k\"", shape::size(1, largest_count)}),
       text_member<&JobSpec::precision>("precision", "bf16, fp8, mxfp8, ...; bf16 by default"),
       text_member<&JobSpec::framework>("framework", "training stack; megatron-core by default"),
@@ -71,6 +73,7 @@ std::string to_json(const JobSpec& spec) {
   object["model"] = spec.shape ? Json::parse(model_json(*spec.shape)) : Json(spec.model);
   object["cluster"] = Json::parse(to_json(spec.cluster));
   object["seq_len"] = spec.seq_len;
+  if (spec.document_len) object["document_len"] = *spec.document_len;
   object["global_batch"] = spec.global_batch;
   const auto put = [&](const char* key, const std::string& said) {
     if (!said.empty()) object[key] = said;
