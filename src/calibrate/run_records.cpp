@@ -156,8 +156,9 @@ std::vector<Reader> published_runs() {
 }
 
 bool is_run_record(const Reader& record) {
+  // A job file states its batch beside its layout, a record in it.
   return record.is_object() && record.has("model") && record.has("cluster") && record.has("layout") &&
-         record.has("measured");
+         record.has("measured") && !record.has("global_batch");
 }
 
 RunRecord read_run_record(const Reader& record, const Catalog& catalog) {

@@ -122,6 +122,7 @@ BlockCost head_cost(const BlockContext& x) {
                           : Overlap{back, {}};
     if (x.layout.sequence_parallel) cost.forward.tensor = run(Collective::all_gather);
     cost.backward.tensor = o.exposed, cost.backward.tensor_hidden = o.hidden;
+    if (x.job.framework.overlap.tp_backward) cost.backward.stretched = o.exposed;
   }
   return cost;
 }

@@ -133,13 +133,18 @@ Tables& Tables::operator=(Tables&&) noexcept = default;
 
 const StepConstants& Tables::constants() const noexcept { return impl_->constants; }
 
+const ShardCosts& Tables::shard(const Layout& l) {
+  Impl& t = *impl_;
+  return *t.shards.get(shard_key(l, groups(l, t.job.framework), t.job.framework), [&] {
+    return shard_costs({t.job, l, t.communication}, t.classes);
+  });
+}
+
 Entries Tables::entries(const Layout& l) {
   Impl& t = *impl_;
   const Groups g = groups(l, t.job.framework);
   Entries e;
-  e.shard = t.shards.get(shard_key(l, g, t.job.framework), [&] {
-    return shard_costs({t.job, l, t.communication}, t.classes);
-  });
+  e.shard = &shard(l);
   e.stages = t.stages.get({l.pp, l.vp, l.stage_split, effective_schedule(l), l.stages},
                           [&] { return stage_kinds(t.job.model, t.job.framework, t.classes, l); });
   e.shards = t.group(t.data, g.shard);

@@ -68,8 +68,8 @@ void Worker::take(const Shape& shape) {
   layout_.schedule = shape.schedule, layout_.stage_split = shape.split;
 }
 
-/// Of the layout's entry; its other pipelines of the same schedule have it too.
-LeastPass Worker::passes() { return least_pass(*tables_.entries(layout_).shard, classes_, job_.model.mtp_layers); }
+/// Of the layout's blocks; its other pipelines of the same schedule have it too, those that no rule accepts among them.
+LeastPass Worker::passes() { return least_pass(tables_.shard(layout_), classes_, job_.model.mtp_layers); }
 
 /// The least of all schedules and overlaps: what runs beside compute is never slower than what runs after it.
 Seconds Worker::fastest_pass(const ShardChoice& shard, const Overlaps& all) {
