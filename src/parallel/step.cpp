@@ -131,24 +131,27 @@ struct Queue {
 /// Gradient reduction and parameter gathers once a step: ZeRO 0 to 2, and the replicas of HSDP.
 Overlap reduction(const Slot& slot, const StepConstants& c, const Entries& e, const Layout& l) noexcept {
   Queue reduces, gathers;
-  const auto add = [&](double parameters, const GroupCosts& group) {
+  const auto add = [&](double parameters, double tensors, const GroupCosts& group) {
     if (group.size <= 1 || parameters <= 0) return;
-    // Gradients go bucket by bucket; parameters too, or tensor by tensor: each message pays the group's latency.
-    const double bucket = std::min(parameters, std::max(c.bucket_parameters, c.bucket_per_rank * group.size));
-    const double calls = parameters / bucket;
-    const double tensors = c.gather_by_tensor ? std::max(calls, slot.tensors) : calls;
-    const auto moved = [&](const MessageTimes& times, double bytes, double messages) {
-      return messages * times(Bytes::base(parameters * bytes / messages));
+    // Gradients and parameters go bucket by bucket: each message pays the group's latency.
+    const bool whole = c.sharded_all_reduce && l.zero_stage > 0;
+    const double least = std::max(c.bucket_parameters, c.bucket_per_rank * group.size);
+    const double bucket = whole ? parameters : std::min(parameters, least);
+    const auto moved = [&](const MessageTimes& times, double bytes) {
+      return parameters / bucket * times(Bytes::base(bucket * bytes));
     };
-    reduces.add(moved(l.zero_stage == 0 ? group.all_reduce : group.reduce_scatter, c.reduce_bytes, calls), 1 / calls);
-    if (l.zero_stage > 0) gathers.add(moved(group.all_gather, c.parameter_bytes, tensors), 1 / calls);
+    const double last = bucket / parameters;
+    const bool reduces_all = l.zero_stage == 0 || whole;
+    reduces.add(moved(reduces_all ? group.all_reduce : group.reduce_scatter, c.reduce_bytes), last);
+    const Seconds slices = group.size * tensors * c.gather_slice;
+    if (l.zero_stage > 0) gathers.add(moved(group.all_gather, c.parameter_bytes) + slices, last);
   };
   const bool each_pass = gathers_each_pass(c, l);
   if (e.replicas->size > 1) {
     const double held = (slot.trained + slot.expert_trained) / e.shards->size;
     reduces.add(e.replicas->all_reduce(Bytes::base(held * c.reduce_bytes)), 0);
   }
-  if (!each_pass) add(slot.trained, *e.shards), add(slot.expert_trained, *e.expert_data);
+  if (!each_pass) add(slot.trained, slot.tensors, *e.shards), add(slot.expert_trained, 0, *e.expert_data);
   // With virtual stages all chunks but one are done with their gradients (or wait for their parameters) while the
   // pipeline passes pp micro-batches through that one.
   const double windows = each_pass ? 1 : 1 + (l.pp - 1.0) * (l.vp - 1.0) / l.vp;

@@ -84,7 +84,23 @@ def test_a_job_with_a_layout_and_what_was_measured_is_a_job(meshwright, tmp_path
         result = meshwright("validate", path, "--json") if path else validated(meshwright, tmp_path, job)
         assert result.returncode == 0, result.stderr
         (run,) = json.loads(result.stdout)["runs"]
-        assert run["set"] == "own" and run["measured_s"] == 2.0 if "measured_s" in run else run["set"] == "own"
+        assert run["set"] == "own" and run["measured"]["step_time_s"] == 2.0
     result = validated(meshwright, tmp_path, changed(job, seq_len=None))
     assert result.returncode == 2
     assert "records.jsonl:1: 'seq_len' is null" in result.stderr
+
+
+def test_promise_plans_what_vendors_tuned(meshwright, tmp_path):
+    tuned = changed(RECORD, id="best", set="nemo")
+    slower = changed(RECORD, id="slower", set="nemo", measured={"step_time_s": 9.0})
+    ordinary = changed(RECORD, id="ordinary", set="someone", layout={"global_batch": 128})
+    path = tmp_path / "records.jsonl"
+    path.write_text("".join(json.dumps(record) + "\n" for record in (slower, tuned, ordinary)))
+    result = meshwright("validate", "--promise", path, "--json")
+    assert result.returncode == 0, result.stderr
+    document = json.loads(result.stdout)
+    (job,) = document["jobs"]
+    assert job["id"] == "best" and job["measured_s"] == 6.0
+    assert job["planned_s"] <= job["predicted_of_it_s"]
+    assert document["summary"]["dense"]["median"] == job["planned_s"] / 6.0 and document["summary"]["moe"]["count"] == 0
+    assert "dense" in meshwright("validate", "--promise", path).stdout
