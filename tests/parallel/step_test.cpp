@@ -166,7 +166,7 @@ TEST(Step, AnUndividedVocabularySlowsTheHead) {
 }
 
 const BlockCost& mixture_block(Tables& tables, const Layout& layout) {
-  return tables.entries(layout).shard->blocks.front();
+  return tables.entries(layout).shard->sections[1];
 }
 
 TEST(Step, GraphsAndGroupedExpertsTakeLaunchesOffTheHost) {
@@ -194,6 +194,20 @@ TEST(Step, AHostThatWaitsForTokenCountsAddsToTheDevice) {
   const Seconds runs_ahead = total(step_of(with_recipe(job, R"({"kernels": {"static_shapes": true}})"), l).time);
   EXPECT_GT(waits, runs_ahead);
   EXPECT_LT(waits, (1 + job.framework.launch.drained) * runs_ahead);
+}
+
+TEST(Step, DocumentsOfAPackedSequenceAttendToThemselves) {
+  // 32,768 tokens of eight documents cost what eight sequences of 4,096 cost.
+  const Transformer model = llama(16, 2048, 8192, 32, 32);
+  const Job whole = job_on("dgx-h100", 8, model, 32768, 64);
+  const Job packed = with(whole, [](JobSpec& spec) { spec.document_len = 4096; });
+  const Job apart = job_on("dgx-h100", 8, model, 4096, 512);
+  const Step expected = step_of(apart, {.dp = 8, .micro_batch = 8});
+  EXPECT_NEAR(step_of(packed, {.dp = 8}).time.compute / expected.time.compute, 1, 1e-9);
+  EXPECT_GT(step_of(whole, {.dp = 8}).time.compute, 1.3 * expected.time.compute);
+  EXPECT_NEAR(predict(packed, {.dp = 8}).model_flops / predict(apart, {.dp = 8, .micro_batch = 8}).model_flops, 1,
+              1e-9);
+  EXPECT_THROW(with(whole, [](JobSpec& spec) { spec.document_len = 65536; }), Error);
 }
 
 TEST(Step, AdaptersNeedNoWeightGradients) {
@@ -264,7 +278,7 @@ TEST(Step, BytesScaleWithTheFormat) {
     Tables tables(
         with_stack(with_precision(plain, format), [](Framework& stack) { stack.overlap.tp_backward = false; }));
     const Entries e = tables.entries(l);
-    const Pass pass = e.shard->blocks[0].forward + e.shard->blocks[0].backward;
+    const Pass pass = e.shard->sections[1].forward + e.shard->sections[1].backward;
     return std::array{e.shard->boundary.value(), pass.tensor.value(),
                       tables.constants().reduce_bytes * tables.constants().parameter_bytes};
   };
