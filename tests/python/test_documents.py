@@ -40,19 +40,29 @@ def test_notebook_runs(path):
     NotebookClient(notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": str(ROOT)}}).execute()
 
 
-def readme_commands():
-    """Lines of the README's console blocks that call the program."""
-    blocks = re.findall(r"```console\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.S)
+TUTORIALS = sorted((ROOT / "docs/tutorial").glob("*.md"))
+
+
+def commands(path):
+    """Lines of a document's console blocks that call the program."""
+    blocks = re.findall(r"```console\n(.*?)```", path.read_text(), flags=re.S)
     joined = "\n".join(blocks).replace("\\\n", " ")
     return [line[2:] for line in joined.splitlines() if line.startswith("$ meshwright ")]
 
 
-@pytest.mark.parametrize("command", readme_commands())
+@pytest.mark.parametrize("path", TUTORIALS, ids=[path.stem for path in TUTORIALS])
+def test_tutorial_runs(path, meshwright, tmp_path):
+    for command in commands(path):
+        result = meshwright(*command.replace("build/", f"{tmp_path}/").split()[1:])
+        assert result.returncode == 0, f"{command}: {result.stderr}"
+
+
+@pytest.mark.parametrize("command", commands(ROOT / "README.md"))
 def test_readme_command_runs(command, meshwright):
     result = meshwright(*command.split()[1:])
     assert result.returncode == 0, result.stderr
 
 
 def test_readme_has_commands():
-    assert len(readme_commands()) >= 3
+    assert len(commands(ROOT / "README.md")) >= 3
     assert shutil.which("bash")

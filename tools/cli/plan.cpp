@@ -172,6 +172,7 @@ void print_people(const Job& whole, const Plan& plan, const SearchOptions& optio
   if (result.interrupted) out += yellow("Interrupted: this is the best so far.") + "\n\n";
   out += bold("Recommended layout") + "\n" + summary_text(job, best) + "\n";
   out += waterfall_text(best) + "\n" + runners_up(result, options) + front_text(result, options);
+  if (!plan.standings.words.empty()) out += said("Too close to call", {plan.standings.words});
   out += why_not_text(plan.why_not) + said("Fewer would do", words_of(plan.alternatives)) + helps_text(plan.helps);
   if (!runs.empty()) out += run_text(runs.front());
   if (!dialect.empty()) out += flags_text(job, best.layout, dialect);
