@@ -125,7 +125,10 @@ Tails tails_with_own_runs(std::span<const Site> sites, const Spread& spread) {
 
 Spread fit_spread(const LeftOutSites& left_out, const std::function<bool(const RunPoint&)>& counts) {
   Spread spread;
-  for (const RunField& row : run_fields()) spread.figures.push_back({std::string(row.field), usual});
+  for (const RunField& row : run_fields()) {
+    const bool listed = std::ranges::find(spread.figures, row.field, &FigureSpread::field) != spread.figures.end();
+    if (!listed) spread.figures.push_back({std::string(row.field), usual});
+  }
   std::set<std::string> devices, stacks;
   for (const RunPoint& p : left_out.runs.points) {
     devices.insert(p.device);

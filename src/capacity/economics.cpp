@@ -28,20 +28,6 @@ Term sum_of(std::string name, std::vector<Term> parts) {
   return term;
 }
 
-double nameplate(const Site& site, const Inputs& inputs) {
-  const double accelerators = site.tdp.value() * site.per_host;
-  return site.node_power.value() > 0 ? std::max(site.node_power.value(), accelerators)
-                                     : accelerators * inputs("power.nameplate");
-}
-
-Watts network_power(const Site& site) {
-  Watts sum{};
-  for (const Purchase& p : site.purchases) {
-    if (p.part != Purchase::Part::node) sum += p.power * p.count;
-  }
-  return sum;
-}
-
 struct Priced {
   double each = 0;
   std::string why;
@@ -99,27 +85,6 @@ std::vector<Term> owned_cost(const Capex& bought, const Power& power, double hou
 
 }  // namespace
 
-Power site_power(const Site& site, double compute, int spares, const Inputs& inputs) {
-  const double full = nameplate(site, inputs), accelerators = site.tdp.value() * site.per_host;
-  const double rest = (full - accelerators) * inputs("power.host");
-  const double cap = site.power_cap.value() > 0 && site.tdp.value() > 0 ? site.power_cap / site.tdp : 1;
-  const double busy = compute * std::min(cap, inputs("power.compute")) + (1 - compute) * inputs("power.waiting");
-  const double network = network_power(site).value(), idle = accelerators * inputs("power.idle") + rest;
-  const auto all = [&](double share) {
-    return Watts::base(site.hosts * (accelerators * share + rest) + spares * idle + network);
-  };
-  return {.running = all(busy),
-          .waiting = all(inputs("power.waiting")),
-          .idle = all(inputs("power.idle")),
-          .provisioned = Watts::base((site.hosts + spares) * full * inputs("power.provisioned") + network)};
-}
-
-double capped_rate(const Site& site, const Inputs& inputs) {
-  const double draw = site.tdp.value() * inputs("power.compute");
-  if (site.power_cap.value() <= 0 || site.power_cap.value() >= draw) return 1;
-  return std::pow(site.power_cap.value() / draw, inputs("power.cap_exponent"));
-}
-
 Capex capex(const Site& site, int spares, const Inputs& inputs) {
   Capex out;
   std::vector<Term> parts, network;
@@ -137,9 +102,14 @@ Capex capex(const Site& site, int spares, const Inputs& inputs) {
     network.push_back(line(p.what, p.count * price.each,
                            fmt::format("{:.6g} x {}", p.count, format(Dollars::base(price.each))), price.why));
   }
-  const double racks = std::ceil((site.hosts + spares) * nameplate(site, inputs) / inputs("prices.rack_power") - 1e-9);
-  parts.push_back(line("racks", racks * inputs("prices.rack"), fmt::format("{:.0f} racks", racks),
-                       describe(inputs.row("prices.rack"))));
+  // A scale-up domain of several hosts comes with its rack.
+  if (site.scale_up_hosts <= 1) {
+    const double each = hosts_per_rack(site, inputs("prices.rack_power"), nameplate(site, inputs));
+    const double racks = std::ceil((site.hosts + spares) / each - 1e-9);
+    parts.push_back(line("racks", racks * inputs("prices.rack"),
+                         fmt::format("{:.0f} racks of {:.0f} hosts", racks, each),
+                         describe(inputs.row("prices.rack"))));
+  }
   if (!network.empty()) parts.push_back(sum_of("network", std::move(network)));
   Term before = sum_of("purchase", parts);
   parts.push_back(line("spare parts", before.value * inputs("prices.spares"), "share of the purchase",

@@ -46,7 +46,7 @@ StragglerTimes stragglers_of(const Site& site, const Inputs& inputs) {
 
 JobFailures scaled(JobFailures f, double factor) {
   for (ComponentFailures& c : f.components) c.rate *= factor;
-  for (Hertz* rate : {&f.stops, &f.replaced, &f.leaf, &f.software, &f.degraded}) *rate *= factor;
+  for (Hertz* rate : {&f.stops, &f.replaced, &f.several, &f.software, &f.degraded}) *rate *= factor;
   return f;
 }
 
@@ -54,22 +54,24 @@ JobFailures scaled(JobFailures f, double factor) {
 Seconds repair_time(const JobFailures& f, double factor) {
   double weighted = 0, sum = 0;
   for (const ComponentFailures& c : f.components) {
-    if (!c.component->hardware || !c.component->stops || c.component->per == FailureUnit::leaf_switch) continue;
+    if (!c.component->hardware || !c.component->stops || takes_several_hosts(c.component->per)) continue;
     weighted += c.rate.value() * c.component->repair.value();
     sum += c.rate.value();
   }
   return Seconds::base(sum > 0 ? weighted / sum * factor : 0);
 }
 
-/// Seconds a second in which the job waits for leaf switches.
-double leaf_wait(const JobFailures& f, const Site& site, int spares, double factor) {
-  if (leaf_outage(site, spares) != LeafOutage::waits) return 0;
+/// Seconds a second in which the job waits for leaf switches and racks.
+double outage_wait(const JobFailures& f, const Site& site, int spares, const Inputs& inputs) {
+  const bool leaf = leaf_outage(site, spares) == Outage::waits;
+  const bool rack = rack_outage(site, spares, inputs) == Outage::waits;
   double sum = 0;
   for (const ComponentFailures& c : f.components) {
-    if (c.component->per == FailureUnit::leaf_switch && c.component->stops)
-      sum += c.rate.value() * c.component->repair.value() * factor;
+    const FailureUnit per = c.component->per;
+    const bool waits = (leaf && per == FailureUnit::leaf_switch) || (rack && per == FailureUnit::rack);
+    if (waits && c.component->stops) sum += c.rate.value() * c.component->repair.value();
   }
-  return sum;
+  return sum * inputs("failures.repair_factor");
 }
 
 /// Recovery without waiting for a host.
@@ -94,7 +96,7 @@ Process build_process(const RunAssumptions& a, const JobFailures& f, const Check
   const Seconds load = two ? path.load_memory : path.load_store;
   // A host that is replaced takes its own disk with it.
   const int far = two && own_disk ? 1 : 0;
-  const Hertz hardware = std::max(Hertz{}, f.replaced + f.leaf - store);
+  const Hertz hardware = std::max(Hertz{}, f.replaced + f.several - store);
   if (f.software.value() > 0) process.failures.push_back({"software", f.software, down.software + load, 0});
   if (hardware.value() > 0)
     process.failures.push_back({"hardware", hardware, down.hardware + (far > 0 ? path.load_store : load), far});
@@ -169,28 +171,29 @@ Term time_terms(const RunCase& run, double model, double cap, double useful, dou
 Losses estimate_time(const RunCase& run, const RunAssumptions& a, RunEstimate& out) {
   const Inputs& in = a.inputs;
   out.stragglers = stragglers_of(run.site, in);
-  const double cap = 1 + run.step.compute * (1 / capped_rate(run.site, in) - 1);
+  const JobFailures failures = run_failures(run, a);
+  const Seconds repair = repair_time(failures, in("failures.repair_factor"));
+  const double in_repair = failures.replaced.value() * repair.value();
+  out.spares = spare_hosts(a, run.site, in_repair);
+  const double cap = 1 + run.step.compute * (1 / capped_rate(run.site, out.spares, in) - 1);
   const double model = in("step.time"), slow = cap + run.step.compute * (out.stragglers.mean - 1);
   const double useful = (run.time.training + run.time.evaluation).value() * model * slow;
-  const JobFailures failures = run_failures(run, a);
   const Process process = process_of(run, a, failures, run.step.step * (model * slow));
   const auto step_with = [&](double factor) {
     return run.step.step * (model * (cap + run.step.compute * (factor - 1)));
   };
+  out.step = step_with(1);
   out.step_p50 = step_with(out.stragglers.p50);
   out.step_p99 = step_with(out.stragglers.p99);
   const WallShares shares = wall_shares(process);
   const double base = useful / shares.useful;
-  const Seconds repair = repair_time(failures, in("failures.repair_factor"));
-  const double in_repair = failures.replaced.value() * repair.value();
-  out.spares = spare_hosts(a, run.site, in_repair);
   const Seconds wait = shortage_wait(repair, out.spares) + a.failures.recovery.requeue * in("failures.recovery_factor");
   const double evictions = run.site.hosts * in("failures.evictions") / 86400;
   const Seconds back = (a.failures.recovery.requeue + a.failures.recovery.restart) * in("failures.recovery_factor") +
                        checkpoint_path(a.checkpoint, run.state, run.site, in).load_store;
   const Extra extra{
       .waiting = failures.replaced.value() * shortage(in_repair, out.spares) * wait.value() +
-                 leaf_wait(failures, run.site, out.spares, in("failures.repair_factor")),
+                 outage_wait(failures, run.site, out.spares, in),
       .planned = failures.planned.value() * a.failures.planned_for.value() * in("failures.recovery_factor"),
       .evictions = evictions * back.value(),
       .rollback = failures.stops.value() * a.checkpoint.rollback * process.levels.back().interval.value()};
@@ -238,17 +241,47 @@ StragglerModel straggler_model(const Inputs& inputs) {
 }
 
 JobFailures run_failures(const RunCase& run, const RunAssumptions& a) {
-  return scaled(job_failures(a.failures, run.site.counts, run.site.survives_leaf), a.inputs("failures.rate_factor"));
+  UnitCounts counts = run.site.counts;
+  counts[FailureUnit::rack] = run.site.hosts / rack_hosts(run.site, a.inputs);
+  return scaled(job_failures(a.failures, counts, run.site.survives_leaf), a.inputs("failures.rate_factor"));
 }
 
 Process run_process(const RunCase& run, const RunAssumptions& a) {
   return process_of(run, a, run_failures(run, a), run.step.step);
 }
 
-LeafOutage leaf_outage(const Site& site, int spares) {
-  if (site.survives_leaf) return LeafOutage::passed_over;
-  if (spares >= site.hosts_below_leaf) return LeafOutage::replaced;
-  return site.leaf_cuts_off ? LeafOutage::waits : LeafOutage::around;
+Outage leaf_outage(const Site& site, int spares) {
+  if (site.survives_leaf) return Outage::passed_over;
+  if (spares >= site.hosts_below_leaf) return Outage::replaced;
+  return site.leaf_cuts_off ? Outage::waits : Outage::around;
+}
+
+double rack_hosts(const Site& site, const Inputs& inputs) {
+  return hosts_per_rack(site, inputs("prices.rack_power"), nameplate(site, inputs));
+}
+
+Outage rack_outage(const Site& site, int spares, const Inputs& inputs) {
+  return spares >= std::min(site.hosts, rack_hosts(site, inputs)) ? Outage::replaced : Outage::waits;
+}
+
+std::vector<BlastRadius> blast_radius(const RunCase& run, const RunAssumptions& a, int spares) {
+  const Site& site = run.site;
+  Hertz leaf{}, rack{};
+  const JobFailures failures = run_failures(run, a);
+  for (const ComponentFailures& c : failures.components) {
+    if (c.component->per == FailureUnit::leaf_switch) leaf += c.rate;
+    if (c.component->per == FailureUnit::rack && c.component->stops) rack += c.rate;
+  }
+  const Outage host = spares > 0 ? Outage::replaced : Outage::waits, below = leaf_outage(site, spares);
+  const bool slower = below == Outage::around || below == Outage::passed_over;
+  std::vector<BlastRadius> rows = {{"host", 1, failures.replaced, host, 1}};
+  if (site.counts[FailureUnit::leaf_switch] > 0)
+    rows.push_back({"leaf switch", below == Outage::passed_over ? 0 : site.hosts_below_leaf, leaf, below,
+                    slower ? site.slowdown_leaf : 1});
+  rows.push_back(
+      {"rack", std::min(site.hosts, rack_hosts(site, a.inputs)), rack, rack_outage(site, spares, a.inputs), 1});
+  if (site.survives_leaf) rows.push_back({"plane", 0, {}, Outage::passed_over, site.slowdown_plane});
+  return rows;
 }
 
 double degraded_share(const RunCase& run, const JobFailures& failures, int spares, double repair_factor) {
@@ -257,7 +290,7 @@ double degraded_share(const RunCase& run, const JobFailures& failures, int spare
     const FailureUnit per = c.component->per;
     const bool redundant =
         run.site.survives_leaf && (per == FailureUnit::leaf_switch || per == FailureUnit::host_cable);
-    const bool around = per == FailureUnit::leaf_switch && leaf_outage(run.site, spares) == LeafOutage::around;
+    const bool around = per == FailureUnit::leaf_switch && leaf_outage(run.site, spares) == Outage::around;
     if (c.component->stops && !redundant && !around) continue;
     const double slowdown = per == FailureUnit::host_cable    ? run.site.slowdown_cable
                             : per == FailureUnit::leaf_switch ? run.site.slowdown_leaf

@@ -182,7 +182,7 @@ JobFailures job_failures(const FailureProfile& profile, const UnitCounts& counts
       continue;
     }
     job.stops += rate;
-    (!c.hardware ? job.software : c.per == FailureUnit::leaf_switch ? job.leaf : job.replaced) += rate;
+    (!c.hardware ? job.software : takes_several_hosts(c.per) ? job.several : job.replaced) += rate;
   }
   job.planned = profile.planned * counts[FailureUnit::host];
   return job;

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "capacity/run_fields.hpp"
 #include "meshwright/core/units.hpp"
 
 namespace meshwright::capacity {
@@ -11,7 +13,14 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-json number_or_null(bool known, double value) { return known ? json(value) : json(); }
+json number_of(const RunField& field, const RunEstimate& e) {
+  const double value = field.of(e);
+  const bool bought = e.unpriced.empty() && !e.rented, priced = e.rented || e.unpriced.empty();
+  if ((field.known == Known::above_zero && !(value > 0)) || (field.known == Known::priced && !priced) ||
+      (field.known == Known::bought && !bought))
+    return {};
+  return field.whole ? json(std::llround(value)) : json(value);
+}
 
 std::string profile_line(const RunAssumptions& a) {
   const FailureProfile& p = a.failures;
@@ -28,33 +37,14 @@ std::string profile_line(const RunAssumptions& a) {
 }  // namespace
 
 std::string to_json(const RunEstimate& e) {
-  const bool priced = e.rented || e.unpriced.empty();
-  const json out = {{"tokens", e.tokens},
-                    {"steps", e.steps},
-                    {"days", e.wall.value() / 86400},
-                    {"gpu_hours", e.gpu_hours},
-                    {"goodput", e.goodput},
-                    {"interruptions", e.interruptions},
-                    {"mtbf_s", number_or_null(e.mtbf.value() > 0, e.mtbf.value())},
-                    {"checkpoint_interval_s", e.checkpoint_interval.value()},
-                    {"peer_interval_s", number_or_null(e.peer_interval.value() > 0, e.peer_interval.value())},
-                    {"checkpoint_bytes", e.checkpoint.value()},
-                    {"spares", e.spares},
-                    {"step_p50_s", e.step_p50.value()},
-                    {"step_p99_s", e.step_p99.value()},
-                    {"cost_usd", number_or_null(priced, e.cost.value)},
-                    {"capex_usd", number_or_null(e.unpriced.empty(), e.capex.value)},
-                    {"energy_mwh", e.energy.value() / 3.6e9},
-                    {"power_mw", e.power.value() / 1e6},
-                    {"provisioned_mw", e.provisioned.value() / 1e6},
-                    {"carbon_t", e.carbon_kg / 1000},
-                    {"usd_per_trillion_tokens", number_or_null(priced, e.usd_per_trillion_tokens)},
-                    {"usd_per_pflops_day", number_or_null(priced, e.usd_per_pflops_day)},
-                    {"rented", e.rented},
-                    {"unpriced", e.unpriced},
-                    {"time", json::parse(meshwright::to_json(e.time))},
-                    {"cost", json::parse(meshwright::to_json(e.cost))},
-                    {"capex", json::parse(meshwright::to_json(e.capex))}};
+  json out = json::object();
+  for (const RunField& field : run_fields()) {
+    if (field.of != nullptr) out[std::string(field.key)] = number_of(field, e);
+  }
+  out["rented"] = e.rented;
+  out["unpriced"] = e.unpriced;
+  for (const auto& [key, tree] : {std::pair{"time", &e.time}, {"cost", &e.cost}, {"capex", &e.capex}})
+    out[key] = json::parse(meshwright::to_json(*tree));
   return out.dump();
 }
 

@@ -44,7 +44,7 @@ Rates rates_of(const hardware::Catalog& catalog, const parallel::Job& job, const
   const RunCase waiting = long_run(catalog, job, assumptions, 0);
   RunCase computing = waiting;
   computing.step.compute = 1;
-  computing.site.power_cap = {};
+  computing.site.power_cap = computing.site.power_limit = {};
   RunCase far = waiting;
   far.step.scale_out = 1;
   const double useful = waiting.time.training.value();
@@ -53,7 +53,7 @@ Rates rates_of(const hardware::Catalog& catalog, const parallel::Job& job, const
   rates.wall = w.wall.value() / useful;
   rates.degraded = (f.wall.value() - w.wall.value()) / useful;
   const RunEstimate slow = estimate_run(computing, assumptions);
-  rates.compute = slow.stragglers.mean - 1 + 1 / capped_rate(waiting.site, assumptions.inputs) - 1;
+  rates.compute = slow.stragglers.mean - 1 + 1 / capped_rate(waiting.site, slow.spares, assumptions.inputs) - 1;
   rates.dollars_waiting = w.cost.value / w.wall.value();
   rates.dollars_computing = c.cost.value / c.wall.value();
   rates.joules_waiting = w.energy.value() / w.wall.value();

@@ -11,6 +11,8 @@
 
 #include "capacity/places.hpp"
 #include "meshwright/core/error.hpp"
+#include "meshwright/core/units.hpp"
+#include "meshwright/hardware/torus.hpp"
 #include "meshwright/parallel/json.hpp"
 #include "meshwright/search/search.hpp"
 
@@ -81,7 +83,8 @@ Found find_layout(Job job, const Workload& workload, int threads, bool any_count
   search::SearchOptions options = options_of(workload, threads);
   if (any_count) options.accelerators = search::accelerator_counts(job);
   search::SearchResult result = search::search(job, options);
-  if (result.best.empty() && !any_count) {
+  const bool slice = hardware::stated_slice(job.cluster.network.topology).has_value();  // fewer chips are another one
+  if (result.best.empty() && !any_count && !slice) {
     // Some count does not divide: a somewhat smaller one may. One that leaves most of the cluster idle is no answer.
     options.accelerators = search::accelerator_counts(job);
     std::erase_if(options.accelerators, [&](int count) { return count < (job.accelerators + 1) / 2; });
@@ -125,18 +128,21 @@ PlannedRun plan_run(const hardware::Catalog& catalog, Job job, const Workload& w
 
 /// Two points with the same key have the same run: prices, failures and limits are no part of it.
 std::string key_of(const Candidate& candidate, const Workload& workload, int nodes) {
-  std::string key = fmt::format("{}\n{}\n{}\n", candidate.cluster, nodes, workload.where);
+  std::string key = fmt::format("{}\n{}\n{}\n{}\n", candidate.cluster, nodes, workload.where, workload.layout);
   for (const Phase& p : workload.schedule.phases)
     key += fmt::format("{} {} {:a};", p.seq_len, p.global_batch, p.tokens);
   return key;
 }
 
-/// The most nodes that `cost` of keeps within `limit`; 0 where one is too much. `cost` rises with the nodes.
+constexpr int largest_size = 1 << 15;  ///< nodes that a sum or a power is turned into
+
+/// The most nodes that `cost` of keeps within `limit`; 0 where one is too much, `largest_size` where that is not enough
+/// to reach it. `cost` rises with the nodes.
 template <class Cost>
 int most_nodes(Cost cost, double limit) {
-  constexpr int most = 1 << 15;
   int low = 0, high = 1;
-  while (high <= most && cost(high) <= limit) low = high, high *= 2;
+  while (high <= largest_size && cost(high) <= limit) low = high, high *= 2;
+  if (low == largest_size) return low;
   // `low` is within the limit, `high` is not.
   while (high - low > 1) {
     const int middle = (low + high) / 2;
@@ -148,7 +154,9 @@ int most_nodes(Cost cost, double limit) {
 int nodes_for_size(const Candidate& candidate, const Workload& workload, const hardware::Catalog& catalog) {
   const auto site_of = [&](int nodes) {
     const Job job = job_of(candidate, workload, main_phase(workload), nodes, catalog);
-    return make_site(catalog, job.cluster, job.accelerators);
+    Site site = make_site(catalog, job.cluster, job.accelerators);
+    site.power_cap = candidate.power_cap;
+    return site;
   };
   const Inputs& inputs = candidate.assumptions.inputs;
   const auto spares_of = [&](const Site& site) {
@@ -168,6 +176,8 @@ int nodes_for_size(const Candidate& candidate, const Workload& workload, const h
   };
   const int nodes = most_nodes(cost, money ? candidate.for_capex.value() : candidate.for_power.value());
   if (nodes < 1) throw Error(candidate.where + "/size", "not one node fits into it");
+  if (nodes == largest_size)
+    throw Error(candidate.where + "/size", fmt::format("it is enough for {} nodes or more, expected less", nodes));
   return nodes;
 }
 
@@ -258,7 +268,14 @@ PlannedPoint Planner::plan(const Candidate& candidate, const Workload& workload,
   point.run = planned->run;
   point.run->state = checkpoint_bytes(*point.job, candidate.assumptions.checkpoint);
   point.run->site.power_cap = candidate.power_cap;
+  point.run->site.power_limit = candidate.power_limit;
   point.assumptions.inputs.set_range("step.time", point.run->step.p10, point.run->step.p90);
+  if (const int spares = estimate(point).spares; !is_fed(point.run->site, spares, point.assumptions.inputs)) {
+    point.refusal = fmt::format("site power: {} leave nothing for {} accelerators beside their hosts and network",
+                                format(candidate.power_limit), point.accelerators);
+    point.run.reset();
+    return point;
+  }
   point.layout = parallel::to_json(best.layout);
   point.layout_text = describe_layout(best.layout);
   point.mfu = best.mfu;

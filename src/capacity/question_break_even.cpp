@@ -81,6 +81,59 @@ Varying vary_member(const Asked& asked, const Reader& q, const std::string& key,
   return v;
 }
 
+/// Members of a candidate that are whole numbers, of which only counts that divide well are tried.
+bool is_count(std::string_view key) { return key == "nodes" || key == "gpus"; }
+
+/// Where one of the two becomes the best as the number of nodes or accelerators grows, of one candidate or of both. Not
+/// every count has a layout: those without one are passed over.
+Answer break_even_count(const Asked& asked, const Reader& q, const std::string& key, const std::vector<Candidate>& pair,
+                        const std::vector<std::uint64_t>& numbers, const Workload& workload, int of, bool by_cost) {
+  constexpr int both = 2, most = 1 << 17;
+  const std::vector<Reader> ends = q.at("range").items();
+  if (ends.size() != 2) q.at("range").fail("expected [low, high]");
+  const int low = ends[0].integer(1, most), high = ends[1].integer(1, most);
+  if (low >= high) q.at("range").fail("expected a range from less to more");
+  Planner planner(asked.scenario, asked.catalog, asked.plans);
+  const auto value = [&](int which, int count) -> std::optional<double> {
+    const auto i = static_cast<std::size_t>(which);
+    const PlannedPoint point =
+        of == both || of == which
+            ? planner.plan(asked.scenario.candidate(numbers[i], key, std::to_string(count)), workload, 0)
+            : planner.plan(pair[i], workload, 0);
+    if (!point.run) return {};
+    return objective_of(point, point.assumptions, by_cost);
+  };
+  question_json rows = question_json::array();
+  std::string first, last, changes;
+  int before = 0;
+  for (const int count : round_counts(high)) {
+    if (count < low) continue;
+    const auto a = value(0, count), b = value(1, count);
+    if (!a && !b) continue;
+    const std::string& best = !b || (a && *a <= *b) ? pair[0].name : pair[1].name;
+    rows.push_back({{key, count},
+                    {"best", best},
+                    {pair[0].name, a ? question_json(*a) : question_json()},
+                    {pair[1].name, b ? question_json(*b) : question_json()}});
+    if (first.empty()) first = best;
+    if (!last.empty() && best != last)
+      changes +=
+          fmt::format("{}{} up to {} {}, {} from {}", changes.empty() ? "" : "; ", last, before, key, best, count);
+    last = best, before = count;
+  }
+  if (rows.empty()) q.at("range").fail(fmt::format("no number of {} in it has a layout", key));
+  return answer(asked,
+                {changes.empty() ? fmt::format("{} is best for every number of {} from {} to {}", first, key, low, high)
+                                 : "best: " + changes},
+                {{"what", key},
+                 {"of", by_cost ? "cost" : "days"},
+                 {"low", low},
+                 {"high", high},
+                 {"best_at_low", first},
+                 {"best_at_high", last},
+                 {"counts", rows}});
+}
+
 }  // namespace
 
 Answer break_even(const Asked& asked) {
@@ -92,9 +145,17 @@ Answer break_even(const Asked& asked) {
   const std::vector<Candidate> pair = {candidate_named(asked, names[0]), candidate_named(asked, names[1])};
   const Workload& workload = workload_of(asked, q);
   const std::string of_name = q.string_or("candidate", pair[0].name);
-  if (of_name != pair[0].name && of_name != pair[1].name) q.at("candidate").fail("expected one of 'between'");
-  const int of = of_name == pair[0].name ? 0 : 1;
   const std::string vary = q.at("vary").string();
+  const bool both = is_count(vary) && of_name == "both";
+  if (!both && of_name != pair[0].name && of_name != pair[1].name)
+    q.at("candidate").fail(fmt::format("expected one of 'between'{}", is_count(vary) ? " or 'both'" : ""));
+  if (is_count(vary))
+    return break_even_count(asked, q, vary, pair, {number_of(asked, names[0]), number_of(asked, names[1])}, workload,
+                            both                      ? 2
+                            : of_name == pair[0].name ? 0
+                                                      : 1,
+                            by_cost);
+  const int of = of_name == pair[0].name ? 0 : 1;
   const std::string input = vary == "price_premium" ? "prices.network_premium" : vary;
   const Varying v = Inputs().has(input) ? vary_input(asked, q, input, pair, workload, of, by_cost)
                                         : vary_member(asked, q, vary, pair, workload, of,

@@ -16,6 +16,8 @@ Candidate candidate_named(const Asked& asked, const Reader& name);
 /// Its number in the scenario.
 std::uint64_t number_of(const Asked& asked, const Reader& name);
 const Workload& workload_of(const Asked& asked, const Reader& question);
+/// Counts that divide well, ascending: 2^i times 1, 3, 5 or 7.
+std::vector<int> round_counts(int most);
 /// The plan of it; Error where nothing fits.
 PlannedPoint planned(const Asked& asked, const Candidate& candidate, const Workload& workload);
 Answer answer(const Asked& asked, std::vector<std::string> lines, const question_json& object);

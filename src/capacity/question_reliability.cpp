@@ -26,6 +26,17 @@ Answer reliability(const Asked& asked) {
   const JobFailures failures = run_failures(*point.run, point.assumptions);
   for (const ComponentFailures& c : failures.components)
     components.push_back({{"component", c.component->name}, {"count", c.count}, {"per_day", c.rate.value() * 86400}});
+  question_json radius = question_json::array();
+  std::string takes;
+  for (const BlastRadius& b : blast_radius(*point.run, point.assumptions, e.spares)) {
+    radius.push_back({{"unit", b.unit},
+                      {"hosts", b.hosts},
+                      {"per_day", b.rate.value() * 86400},
+                      {"meanwhile", outage_words[static_cast<std::size_t>(b.outage)]},
+                      {"network_time", b.network}});
+    if (b.hosts <= 0) continue;
+    takes += fmt::format("{}{} {:.0f}", takes.empty() ? "" : ", ", b.unit, b.hosts);
+  }
   const Seconds young = young_interval(store.blocking, e.mtbf), daly = daly_interval(store.blocking, e.mtbf);
   return answer(
       asked,
@@ -37,6 +48,7 @@ Answer reliability(const Asked& asked) {
                                                            format(process.levels.front().interval))
                                              : "",
                    format(young), format(daly)),
+       fmt::format("hosts that one failure takes: {}", takes),
        fmt::format(
            "failures and checkpoints leave {} of the time; simulated {} +- {}; with waiting, maintenance and degraded "
            "network {}",
@@ -57,28 +69,29 @@ Answer reliability(const Asked& asked) {
        {"simulated", played.goodput.mean},
        {"simulated_half_width", played.goodput.half_width},
        {"goodput", e.goodput},
-       {"components", components}});
+       {"components", components},
+       {"blast_radius", radius}});
 }
 
 namespace {
 
 /// Training time that maintenance costs: of a whole plane where there are several, else of a leaf, with a restart and a
 /// slower network where hosts go around.
-Seconds leaf_maintenance(const PlannedPoint& point, LeafOutage outage, Seconds maintenance) {
+Seconds leaf_maintenance(const PlannedPoint& point, Outage outage, Seconds maintenance) {
   const RunCase& run = *point.run;
   const Recovery& recovery = point.assumptions.failures.recovery;
   const Seconds stop =
       recovery.restart +
       checkpoint_path(point.assumptions.checkpoint, run.state, run.site, point.assumptions.inputs).load_store;
-  const double network = outage == LeafOutage::passed_over ? run.site.slowdown_plane : run.site.slowdown_leaf;
+  const double network = outage == Outage::passed_over ? run.site.slowdown_plane : run.site.slowdown_leaf;
   const double slowdown = (network - 1) * run.step.scale_out;
   const Seconds slower = maintenance * (slowdown / (1 + slowdown));
   switch (outage) {
-    case LeafOutage::passed_over:
+    case Outage::passed_over:
       return slower;
-    case LeafOutage::replaced:
+    case Outage::replaced:
       return stop + recovery.replacement;
-    case LeafOutage::around:
+    case Outage::around:
       return stop + slower;
     default:
       return maintenance;
@@ -106,15 +119,12 @@ Answer fault_table(const Asked& asked) {
               : fmt::format("{}: network {:.3g} x, step +{:.2f} %", fault.what, fault.network, (step - 1) * 100));
   }
   const RunEstimate e = estimate(point);
-  const LeafOutage outage = leaf_outage(run.site, e.spares);
-  const bool planes = outage == LeafOutage::passed_over;
+  const Outage outage = leaf_outage(run.site, e.spares);
+  const bool planes = outage == Outage::passed_over;
   const double lost = leaf_maintenance(point, outage, maintenance).value();
-  constexpr std::string_view meanwhile[] = {"the job goes on over the other planes",
-                                            "spare hosts stand in for those below it",
-                                            "its hosts go around over their other NICs", "the job waits"};
   lines.push_back(fmt::format("{} of maintenance of a {} cost {} of training: {}", format(maintenance),
                               planes ? "plane" : "leaf", format(Seconds::base(lost)),
-                              meanwhile[static_cast<std::size_t>(outage)]));
+                              outage_words[static_cast<std::size_t>(outage)]));
   return answer(asked, std::move(lines),
                 {{"faults", rows},
                  {"survives_leaf", planes},

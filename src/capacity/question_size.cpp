@@ -11,16 +11,6 @@
 namespace meshwright::capacity {
 namespace {
 
-/// Counts that divide well: 2^i times 1, 3, 5 or 7.
-std::vector<int> round_counts(int most) {
-  std::vector<int> counts;
-  for (const int odd : {1, 3, 5, 7}) {
-    for (long long n = odd; n <= most; n *= 2) counts.push_back(static_cast<int>(n));
-  }
-  std::ranges::sort(counts);
-  return counts;
-}
-
 /// What a count has to keep: the deadline in days, or else the goodput.
 struct Target {
   double deadline = 0, goodput = 0;
@@ -53,6 +43,15 @@ std::optional<Sized> first_that_keeps(const Asked& asked, std::uint64_t number, 
 }
 
 }  // namespace
+
+std::vector<int> round_counts(int most) {
+  std::vector<int> counts;
+  for (const int odd : {1, 3, 5, 7}) {
+    for (long long n = odd; n <= most; n *= 2) counts.push_back(static_cast<int>(n));
+  }
+  std::ranges::sort(counts);
+  return counts;
+}
 
 Answer smallest_size(const Asked& asked) {
   const Reader q = members(asked, {"candidate", "workload", "deadline", "goodput", "most_nodes"});

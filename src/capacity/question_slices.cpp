@@ -1,5 +1,6 @@
 // Which shape an optically switched slice should have, whether to change it between phases, and failed cubes.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
@@ -17,12 +18,17 @@ namespace {
 
 using topology::SliceShape;
 
-/// One phase of the workload with its own layout on the slice.
-struct PhasePlan {
+/// A phase on one shape: the best layout there, with the order of edges in which its groups lie best.
+struct OnShape {
+  const SliceShape* shape = nullptr;
+  Seconds step{};
+  std::string order, layout;  ///< "16x8x8", "tp8 ..."
+};
+
+struct PhaseOnShapes {
   std::string name;
   double steps = 0;
-  parallel::StepTime time;
-  parallel::Hidden hidden;
+  std::vector<OnShape> on;  ///< in the order of the shapes; those on which nothing fits are missing
 };
 
 /// Exposed time of communication that takes `ratio` times as long, of which as much as before is hidden.
@@ -30,28 +36,62 @@ Seconds exposed(Seconds shown, Seconds hidden, double ratio) {
   return std::max(Seconds{}, shown + (shown + hidden) * (ratio - 1));
 }
 
-/// The step on another shape: the experts' exchange goes with the all-to-all bandwidth, the gradients with that of the
-/// all-reduce; groups inside a dimension stay as they are.
-Seconds step_on(const PhasePlan& plan, const SliceShape& usual, const SliceShape& shape) {
-  parallel::StepTime t = plan.time;
-  t.expert_parallel = exposed(t.expert_parallel, plan.hidden.expert_parallel, usual.all_to_all / shape.all_to_all);
-  t.data_parallel = exposed(t.data_parallel, plan.hidden.data_parallel, usual.all_reduce / shape.all_reduce);
+/// The step with a twist in the wrap-around: the experts' exchange goes with the all-to-all bandwidth of the slice.
+Seconds twisted_step(const parallel::Prediction& p, const SliceShape& plain, const SliceShape& twisted) {
+  parallel::StepTime t = p.time;
+  t.expert_parallel = exposed(t.expert_parallel, p.hidden.expert_parallel, plain.all_to_all / twisted.all_to_all);
   return total(t);
 }
 
-std::vector<PhasePlan> phase_plans(const Asked& asked, const Candidate& candidate, const Workload& workload,
-                                   std::optional<parallel::Job>& job) {
-  std::vector<PhasePlan> plans;
-  for (const Phase& phase : workload.schedule.phases) {
-    Workload one = workload;
-    one.schedule.phases = {phase};
-    one.schedule.ramp = {};
-    const PlannedPoint point = planned(asked, candidate, one);
-    plans.push_back(
-        {phase.name, static_cast<double>(point.run->time.steps), point.prediction->time, point.prediction->hidden});
-    job = point.job;
+/// What the planner is asked again and again.
+struct SliceSearch {
+  const Asked& asked;
+  std::uint64_t candidate;
+  Planner planner;
+
+  PlannedPoint plan(const std::vector<int>& edge, const Workload& workload) {
+    const std::string topology = fmt::format("\"torus-3d {}\"", fmt::join(edge, "x"));
+    return planner.plan(asked.scenario.candidate(candidate, "topology", topology), workload, 0);
   }
-  return plans;
+  /// The best layout of a search with the short edges first, in every order of the edges; nothing where none fits.
+  std::optional<std::pair<PlannedPoint, std::vector<int>>> best_order(std::vector<int> edge, const Workload& workload) {
+    std::sort(edge.begin(), edge.end());
+    PlannedPoint best = plan(edge, workload);
+    if (!best.run) return {};
+    std::vector<int> order = edge;
+    Workload fixed = workload;
+    fixed.layout = best.layout;
+    while (std::next_permutation(edge.begin(), edge.end())) {
+      PlannedPoint other = plan(edge, fixed);
+      if (other.run && other.prediction->step_time < best.prediction->step_time) best = std::move(other), order = edge;
+    }
+    return std::pair{std::move(best), std::move(order)};
+  }
+};
+
+Workload only_phase(const Workload& workload, const Phase& phase) {
+  Workload one = workload;
+  one.schedule.phases = {phase};
+  one.schedule.ramp = {};
+  return one;
+}
+
+PhaseOnShapes phase_on(SliceSearch& search, const Workload& one, const std::vector<SliceShape>& shapes) {
+  PhaseOnShapes out{.name = one.schedule.phases.front().name, .steps = 0, .on = {}};
+  for (const SliceShape& shape : shapes) {
+    if (shape.twisted) continue;
+    const auto found = search.best_order(shape.edge, one);
+    if (!found) continue;
+    const auto& [point, order] = *found;
+    out.steps = static_cast<double>(point.run->time.steps);
+    const std::string text = fmt::format("{}", fmt::join(order, "x"));
+    out.on.push_back({&shape, point.prediction->step_time, text, point.layout_text});
+    for (const SliceShape& other : shapes) {
+      if (other.twisted && other.edge == shape.edge)
+        out.on.push_back({&other, twisted_step(*point.prediction, shape, other), text, point.layout_text});
+    }
+  }
+  return out;
 }
 
 struct Assembled {
@@ -76,52 +116,54 @@ Assembled assembled(const std::vector<int>& pod, const std::vector<int>& edge, i
   return share;
 }
 
-/// The best shape of one phase, or the one that the phase before had where that is as good.
-const SliceShape& shape_for(const PhasePlan& plan, const std::vector<SliceShape>& shapes, const SliceShape& usual,
-                            const SliceShape* before) {
-  const auto time_on = [&](const SliceShape& s) { return step_on(plan, usual, s); };
-  const SliceShape& best = *std::ranges::min_element(shapes, {}, time_on);
-  constexpr double as_good = 1.001;
-  return before != nullptr && time_on(*before) <= time_on(best) * as_good ? *before : best;
+const OnShape* on_shape(const PhaseOnShapes& phase, const SliceShape* shape) {
+  const auto at = std::ranges::find(phase.on, shape, &OnShape::shape);
+  return at == phase.on.end() ? nullptr : &*at;
 }
 
-/// A shape of its own for each phase.
-struct Changing {
+/// Which shape in which phase.
+struct Chosen {
   double seconds = 0;  ///< steps and changes
   int changes = 0;
-  question_json phases = question_json::array();
-  std::vector<std::string> lines;
+  std::vector<const OnShape*> of;  ///< by phase
 };
 
-Changing shape_by_phase(const std::vector<PhasePlan>& plans, const std::vector<SliceShape>& shapes,
-                        const SliceShape& usual, Seconds switching) {
-  Changing out;
-  const SliceShape* before = nullptr;
-  for (const PhasePlan& p : plans) {
-    const auto time_on = [&](const SliceShape& s) { return step_on(p, usual, s); };
-    const SliceShape& shape = shape_for(p, shapes, usual, before);
-    const SliceShape& worst = *std::ranges::max_element(shapes, {}, time_on);
-    const Seconds least = time_on(shape), most = time_on(worst);
-    out.changes += before != nullptr && before != &shape ? 1 : 0;
-    before = &shape;
-    out.seconds += least.value() * p.steps;
-    out.phases.push_back({{"phase", p.name},
-                          {"shape", shape.text()},
-                          {"step_s", least.value()},
-                          {"worst_shape", worst.text()},
-                          {"worst_step_s", most.value()}});
-    out.lines.push_back(most < least * 1.001 ? fmt::format("{}: every shape takes {} a step", p.name, format(least))
-                                             : fmt::format("{}: best on {} ({} a step), worst on {} ({})", p.name,
-                                                           shape.text(), format(least), worst.text(), format(most)));
+/// The fewest seconds: a phase keeps the shape of the one before unless another gains more than a change costs.
+Chosen choose(const std::vector<PhaseOnShapes>& phases, double change) {
+  std::vector<Chosen> until;  // by shape of the last phase
+  for (const PhaseOnShapes& phase : phases) {
+    std::vector<Chosen> next;
+    for (const OnShape& here : phase.on) {
+      const Chosen* from = nullptr;
+      double least = 0;
+      for (const Chosen& c : until) {
+        const double seconds = c.seconds + (c.of.back()->shape == here.shape ? 0 : change);
+        if (from == nullptr || seconds < least) from = &c, least = seconds;
+      }
+      Chosen chosen = from == nullptr ? Chosen{} : *from;
+      chosen.changes += from != nullptr && from->of.back()->shape != here.shape ? 1 : 0;
+      chosen.seconds = least + here.step.value() * phase.steps;
+      chosen.of.push_back(&here);
+      next.push_back(std::move(chosen));
+    }
+    until = std::move(next);
   }
-  out.seconds += out.changes * switching.value();
-  return out;
+  return *std::ranges::min_element(until, {}, &Chosen::seconds);
 }
 
-double run_on(const SliceShape& shape, const std::vector<PhasePlan>& plans, const SliceShape& usual) {
-  double run = 0;
-  for (const PhasePlan& p : plans) run += step_on(p, usual, shape).value() * p.steps;
-  return run;
+void tell_phase(const PhaseOnShapes& phase, const OnShape& chosen, std::vector<std::string>& lines,
+                question_json& rows) {
+  const OnShape& worst = *std::ranges::max_element(phase.on, {}, &OnShape::step);
+  rows.push_back({{"phase", phase.name},
+                  {"shape", chosen.shape->text()},
+                  {"order", chosen.order},
+                  {"layout", chosen.layout},
+                  {"step_s", chosen.step.value()},
+                  {"worst_shape", worst.shape->text()},
+                  {"worst_step_s", worst.step.value()}});
+  lines.push_back(fmt::format("{}: {} as {}, {} a step with {}; worst on {} ({})", phase.name, chosen.shape->text(),
+                              chosen.order, format(chosen.step), chosen.layout, worst.shape->text(),
+                              format(worst.step)));
 }
 
 /// The whole machine that such nodes come in, not the part that the candidate takes of it.
@@ -151,36 +193,50 @@ void tell_failed_cubes(const Reader& q, const std::vector<int>& pod, const std::
 Answer optical_slices(const Asked& asked) {
   const Reader q = members(asked, {"candidate", "workload", "switching", "failed_cubes", "draws", "seed"});
   const Candidate candidate = candidate_of(asked, q, "candidate");
+  const std::uint64_t number = q.has("candidate") ? number_of(asked, q.at("candidate")) : 0;
+  const Workload& workload = workload_of(asked, q);
   const Seconds switching = q.has("switching") ? read_time(q.at("switching")) : Seconds::base(300);
-  std::optional<parallel::Job> job;
-  const std::vector<PhasePlan> plans = phase_plans(asked, candidate, workload_of(asked, q), job);
-  const Node& node = job->cluster.node;
+  const parallel::Job job = *planned(asked, candidate, workload).job;
+  const Node& node = job.cluster.node;
   if (node.scale_up != hardware::ScaleUpKind::torus_3d)
     throw Error(asked.question.where, fmt::format("{} is no 3D torus with optical switches", candidate.name));
-  const BytesPerSecond link = node.scale_up_bandwidth / 6;
-  const SliceShape usual = topology::evaluate_slice(topology::torus_shape(job->accelerators, 3), link);
-  const std::vector<SliceShape> shapes = topology::slice_shapes(job->accelerators, link);
-  const auto run = [&](const SliceShape& s) { return run_on(s, plans, usual); };
-  const SliceShape& one = *std::ranges::min_element(shapes, {}, run);
+  const std::vector<SliceShape> shapes = topology::slice_shapes(job.accelerators, node.scale_up_bandwidth / 6);
+  SliceSearch search{asked, number, Planner(asked.scenario, asked.catalog, asked.plans)};
+  std::vector<PhaseOnShapes> phases;
+  for (const Phase& phase : workload.schedule.phases) {
+    phases.push_back(phase_on(search, only_phase(workload, phase), shapes));
+    if (phases.back().on.empty())
+      throw Error(asked.question.where, fmt::format("no layout of phase {} fits any slice", phase.name));
+  }
   question_json rows = question_json::array();
-  for (const SliceShape& s : shapes)
+  for (const SliceShape& s : shapes) {
+    question_json steps = question_json::object();
+    for (const PhaseOnShapes& phase : phases) {
+      const OnShape* on = on_shape(phase, &s);
+      steps[phase.name] = on == nullptr ? question_json() : question_json(on->step.value());
+    }
     rows.push_back({{"shape", s.text()},
-                    {"run_s", run(s)},
+                    {"step_s", steps},
                     {"all_to_all", s.all_to_all.value()},
                     {"bisection", s.bisection.value()}});
-  Changing changing = shape_by_phase(plans, shapes, usual, switching);
-  std::vector<std::string> lines = std::move(changing.lines);
-  lines.push_back(fmt::format("one shape for all: {}, {}; a shape for each phase, {} changes of {}: {}", one.text(),
-                              format(Seconds::base(run(one))), changing.changes, format(switching),
-                              format(Seconds::base(changing.seconds))));
+  }
+  // With changes that cost more than any run, one shape has to do for all.
+  constexpr double never = 1e15;
+  const Chosen one = choose(phases, never), best = choose(phases, switching.value());
+  question_json told = question_json::array();
+  std::vector<std::string> lines;
+  for (std::size_t i = 0; i < phases.size(); ++i) tell_phase(phases[i], *best.of[i], lines, told);
+  lines.push_back(fmt::format("one shape for all: {}, {}; a shape for each phase, {} changes of {}: {}",
+                              one.of.front()->shape->text(), format(Seconds::base(one.seconds)), best.changes,
+                              format(switching), format(Seconds::base(best.seconds))));
   question_json object = {{"shapes", rows},
-                          {"phases", changing.phases},
-                          {"one_shape", one.text()},
-                          {"one_shape_s", run(one)},
-                          {"changing_s", changing.seconds},
-                          {"changes", changing.changes},
+                          {"phases", told},
+                          {"one_shape", one.of.front()->shape->text()},
+                          {"one_shape_s", one.seconds},
+                          {"changing_s", best.seconds},
+                          {"changes", best.changes},
                           {"switching_s", switching.value()}};
-  if (job->accelerators % 64 == 0) tell_failed_cubes(q, pod_of(asked, *job), one.edge, lines, object);
+  if (job.accelerators % 64 == 0) tell_failed_cubes(q, pod_of(asked, job), best.of.front()->shape->edge, lines, object);
   return answer(asked, std::move(lines), object);
 }
 

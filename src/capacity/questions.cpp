@@ -13,7 +13,9 @@ namespace {
 
 constexpr QuestionRow rows[] = {
     {"break_even", R"("between" [A, B], "vary", "range" [low, high], "of" "cost" or "days", "candidate", "workload")",
-     "the value of an input, of price_premium or of a member of one candidate at which A and B change places",
+     "the value of an input, of price_premium or of a member of one candidate (nodes also of \"both\") at which A and "
+     "B "
+     "change places",
      break_even},
     {"size", R"("candidate", "workload", "deadline" or "goodput", "most_nodes")",
      "the fewest nodes with which the run keeps the deadline, failures included, and what they cost", smallest_size},

@@ -13,16 +13,6 @@ constexpr std::size_t most_rows = 500, most_bars = 15;
 
 std::string dollars(double value) { return format(Dollars::base(value)); }
 
-std::string meets_text(const Scenario& scenario, const Result& r) {
-  std::string missed;
-  for (std::size_t i = 0; i < r.meets.size(); ++i) {
-    if (!r.meets[i])
-      missed += (missed.empty() ? "" : ", ") +
-                std::string(limit_names[static_cast<std::size_t>(scenario.constraints[i].limit)]);
-  }
-  return r.meets.empty() ? "" : missed.empty() ? "all" : "misses " + missed;
-}
-
 std::vector<std::string> result_cells(const Scenario& scenario, const Result& r) {
   if (!r.runs()) return {r.candidate, r.workload, r.refusal};
   return {r.candidate,
@@ -36,7 +26,7 @@ std::vector<std::string> result_cells(const Scenario& scenario, const Result& r)
           dollars(r.usd_per_trillion_tokens),
           fmt::format("{:.2f}", r.power_mw),
           fmt::format("{:.0f}", r.energy_mwh),
-          meets_text(scenario, r)};
+          kept_limits(scenario, r)};
 }
 
 std::string results_section(const Report& report) {
@@ -116,9 +106,17 @@ std::string sensitivity_section(const Report& report, const Best& best) {
   return out + "<p>Where the order changes:</p>\n" + html_table(rows, 4);
 }
 
+std::string with_unit(const Term& term) {
+  if (term.unit == "$") return dollars(term.value);
+  if (term.unit == "W") return format(Watts::base(term.value));
+  if (term.unit == "J") return fmt::format("{:.4g} MWh", term.value / 3.6e9);
+  if (term.unit == "kg") return fmt::format("{:.4g} t", term.value / 1000);
+  return format(Seconds::base(term.value));
+}
+
 void add_terms(const Term& term, int depth, std::vector<std::vector<std::string>>& rows) {
-  const std::string value = term.unit == "$" ? dollars(term.value) : format(Seconds::base(term.value));
-  rows.push_back({std::string(static_cast<std::size_t>(depth) * 2, ' ') + term.name, value, term.formula, term.source});
+  rows.push_back(
+      {std::string(static_cast<std::size_t>(depth) * 2, ' ') + term.name, with_unit(term), term.formula, term.source});
   for (const Term& part : term.parts) add_terms(part, depth + 1, rows);
 }
 
@@ -128,10 +126,11 @@ std::string terms_section(const Report& report) {
     const Best& best = report.answer.best[i];
     const auto at = best.result ? best.result : best.unlimited;
     if (!at) continue;
-    const RunEstimate& e = report.explained[i];
+    const ExplainedRun& e = report.explained[i];
     out += fmt::format("<details><summary>{} on {}</summary>\n", escaped(best.workload),
                        escaped(report.answer.results[*at].candidate));
-    for (const Term* tree : {&e.time, &e.cost, &e.capex}) {
+    for (const Term* tree : {&e.step, &e.run.time, &e.run.cost, &e.run.capex, &e.power, &e.energy, &e.carbon}) {
+      if (tree->name.empty()) continue;
       std::vector<std::vector<std::string>> rows = {{"term", "value", "formula", "source"}};
       add_terms(*tree, 0, rows);
       out += html_table(rows, 4);

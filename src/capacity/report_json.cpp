@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
-#include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "capacity/run_fields.hpp"
 #include "meshwright/capacity/json.hpp"
 #include "meshwright/capacity/report.hpp"
 
@@ -13,6 +13,15 @@ using json = nlohmann::ordered_json;
 
 json row_or_null(const Report& report, const std::optional<std::size_t>& at) {
   return at ? json::parse(to_json(report.answer.results[*at], report.scenario)) : json();
+}
+
+/// The run with every tree of terms.
+json run_of(const ExplainedRun& e) {
+  json run = json::parse(to_json(e.run));
+  for (const auto& [key, tree] :
+       {std::pair{"step", &e.step}, {"power", &e.power}, {"energy", &e.energy}, {"carbon", &e.carbon}})
+    run[key] = json::parse(meshwright::to_json(*tree));
+  return run;
 }
 
 json pareto_rows(const Report& report, const Best& best) {
@@ -63,7 +72,7 @@ Report make_report(const Scenario& scenario, const WhatIf& answer, const std::ve
   Planner planner(scenario, catalog, answer.plans);
   for (const Best& best : answer.best) {
     const auto at = best.result ? best.result : best.unlimited;
-    report.explained.push_back(at ? estimate(planner.plan(answer.results[*at].index)) : RunEstimate{});
+    report.explained.push_back(at ? explain_run(planner.plan(answer.results[*at].index)) : ExplainedRun{});
   }
   return report;
 }
@@ -77,7 +86,7 @@ std::string to_json(const Report& report) {
     best[b.workload] = row_or_null(report, b.result);
     unlimited[b.workload] = row_or_null(report, b.unlimited);
     const auto at = b.result ? b.result : b.unlimited;
-    if (at) (b.result ? best : unlimited)[b.workload]["run"] = json::parse(to_json(report.explained[i]));
+    if (at) (b.result ? best : unlimited)[b.workload]["run"] = run_of(report.explained[i]);
     append(pareto, pareto_rows(report, b));
     for (const Flip& f : b.flips)
       flips.push_back({{"workload", f.workload},
@@ -106,24 +115,20 @@ std::string to_json(const Report& report) {
 }
 
 std::string to_csv(const WhatIf& answer, const Scenario& scenario) {
-  std::string out =
-      "candidate,workload,gpus,layout,step_time_s,days,days_p10,days_p90,gpu_hours,goodput,interruptions,"
-      "checkpoint_interval_s,spares,capex_usd,cost_usd,cost_usd_p10,cost_usd_p90,usd_per_trillion_tokens,energy_mwh,"
-      "power_mw,"
-      "carbon_t,violation";
+  std::string out = "candidate,workload,gpus,layout";
+  for (const RunField& field : run_fields()) {
+    if (field.in != nullptr) out += fmt::format(",{}", field.key);
+  }
+  out += ",violation";
   for (const Constraint& c : scenario.constraints)
     out += fmt::format(",meets_{}", limit_names[static_cast<std::size_t>(c.limit)]);
   out += "\r\n";
   for (const Result& r : answer.results) {
     out += fmt::format("{},{},{},{}", cell(r.candidate), cell(r.workload), r.accelerators, cell(r.layout_text));
-    if (r.runs()) {
-      for (const double value :
-           {r.step_time, r.days, r.days_band.p10, r.days_band.p90, r.gpu_hours, r.goodput, r.interruptions,
-            r.checkpoint_interval, static_cast<double>(r.spares), r.capex, r.cost, r.cost_band.p10, r.cost_band.p90,
-            r.usd_per_trillion_tokens, r.energy_mwh, r.power_mw, r.carbon_t})
-        out += fmt::format(",{:.10g}", value);
-    } else {
-      out += std::string(17, ',');
+    for (const RunField& field : run_fields()) {
+      if (field.in == nullptr) continue;
+      const bool there = r.runs() && !(field.known == Known::bought && r.rented);
+      out += there ? fmt::format(",{:.10g}", field.in(const_cast<Result&>(r))) : ",";
     }
     out += "," + cell(r.refusal);
     for (const bool meets : r.meets) out += meets ? ",yes" : ",no";

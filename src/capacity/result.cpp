@@ -2,9 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "meshwright/capacity/whatif.hpp"
+#include "capacity/run_fields.hpp"
 #include "meshwright/core/error.hpp"
 
 namespace meshwright::capacity {
@@ -49,13 +50,23 @@ void take_bands(const Scenario& scenario, const PlannedPoint& point, Result& res
   result.cost_band = percentiles(std::move(cost));
 }
 
-/// A number member, or zero where it is null.
-double number(const json& object, const char* key) {
-  const json& value = object.at(key);
-  return value.is_null() ? 0 : value.get<double>();
+json number_of(const RunField& field, const Result& result) {
+  const double value = field.in(const_cast<Result&>(result));
+  if (field.known == Known::bought && result.rented) return {};
+  return field.whole ? json(std::llround(value)) : json(value);
 }
 
 }  // namespace
+
+std::string kept_limits(const Scenario& scenario, const Result& r) {
+  std::string missed;
+  for (std::size_t i = 0; i < r.meets.size(); ++i) {
+    if (r.meets[i]) continue;
+    missed += missed.empty() ? "misses " : ", ";
+    missed += limit_names[static_cast<std::size_t>(scenario.constraints[i].limit)];
+  }
+  return r.meets.empty() ? "" : missed.empty() ? "keeps all" : missed;
+}
 
 bool Result::meets_all() const { return std::ranges::find(meets, false) == meets.end(); }
 
@@ -74,22 +85,10 @@ Result result_of(const Scenario& scenario, const PlannedPoint& point) {
   r.layout = point.layout;
   r.layout_text = point.layout_text;
   r.mfu = point.mfu;
-  r.spares = e.spares;
-  r.step_time = point.run->step.step.value();
-  r.days = e.wall.value() / 86400;
-  r.gpu_hours = e.gpu_hours;
-  r.goodput = e.goodput;
-  r.interruptions = e.interruptions;
-  r.checkpoint_interval = e.checkpoint_interval.value();
-  r.capex = e.rented ? 0 : e.capex.value;
-  r.cost = e.cost.value;
-  r.energy_mwh = e.energy.value() / 3.6e9;
-  r.power_mw = e.power.value() / 1e6;
-  r.provisioned_mw = e.provisioned.value() / 1e6;
-  r.carbon_t = e.carbon_kg / 1000;
-  r.usd_per_trillion_tokens = e.usd_per_trillion_tokens;
-  r.usd_per_pflops_day = e.usd_per_pflops_day;
   r.rented = e.rented;
+  for (const RunField& field : run_fields()) {
+    if (field.of != nullptr && field.in != nullptr) field.in(r) = field.of(e);
+  }
   const double budget = e.rented ? e.cost.value : e.capex.value;
   for (std::size_t i = 0; i < r.meets.size(); ++i) r.meets[i] = keeps(scenario.constraints[i], r, budget);
   take_bands(scenario, point, r);
@@ -115,26 +114,9 @@ std::string to_json(const Result& r, const Scenario& scenario) {
   }
   out["layout"] = json::parse(r.layout);
   out["layout_text"] = r.layout_text;
-  out["step_time_s"] = r.step_time;
-  out["mfu"] = r.mfu;
-  out["days"] = r.days;
-  out["days_p10"] = r.days_band.p10;
-  out["days_p90"] = r.days_band.p90;
-  out["gpu_hours"] = r.gpu_hours;
-  out["goodput"] = r.goodput;
-  out["interruptions"] = r.interruptions;
-  out["checkpoint_interval_s"] = r.checkpoint_interval;
-  out["spares"] = r.spares;
-  out["capex_usd"] = r.rented ? json() : json(r.capex);
-  out["cost_usd"] = r.cost;
-  out["cost_usd_p10"] = r.cost_band.p10;
-  out["cost_usd_p90"] = r.cost_band.p90;
-  out["usd_per_trillion_tokens"] = r.usd_per_trillion_tokens;
-  out["usd_per_pflops_day"] = r.usd_per_pflops_day;
-  out["energy_mwh"] = r.energy_mwh;
-  out["power_mw"] = r.power_mw;
-  out["provisioned_mw"] = r.provisioned_mw;
-  out["carbon_t"] = r.carbon_t;
+  for (const RunField& field : run_fields()) {
+    if (field.in != nullptr) out[std::string(field.key)] = number_of(field, r);
+  }
   out["rented"] = r.rented;
   out["meets"] = meets;
   out["notes"] = r.notes;
@@ -159,17 +141,12 @@ Result read_result(const std::string& line, const Scenario& scenario) {
     }
     r.layout = in.at("layout").dump();
     r.layout_text = in.at("layout_text").get<std::string>();
-    r.step_time = number(in, "step_time_s"), r.mfu = number(in, "mfu"), r.days = number(in, "days");
-    r.days_band = {number(in, "days_p10"), r.days, number(in, "days_p90")};
-    r.gpu_hours = number(in, "gpu_hours"), r.goodput = number(in, "goodput");
-    r.interruptions = number(in, "interruptions"), r.checkpoint_interval = number(in, "checkpoint_interval_s");
-    r.spares = in.at("spares").get<int>();
-    r.capex = number(in, "capex_usd"), r.cost = number(in, "cost_usd");
-    r.cost_band = {number(in, "cost_usd_p10"), r.cost, number(in, "cost_usd_p90")};
-    r.usd_per_trillion_tokens = number(in, "usd_per_trillion_tokens");
-    r.usd_per_pflops_day = number(in, "usd_per_pflops_day");
-    r.energy_mwh = number(in, "energy_mwh"), r.power_mw = number(in, "power_mw");
-    r.provisioned_mw = number(in, "provisioned_mw"), r.carbon_t = number(in, "carbon_t");
+    for (const RunField& field : run_fields()) {
+      if (field.in == nullptr) continue;
+      const json& value = in.at(std::string(field.key));
+      field.in(r) = value.is_null() ? 0 : value.get<double>();
+    }
+    r.days_band.p50 = r.days, r.cost_band.p50 = r.cost;
     r.rented = in.at("rented").get<bool>();
   } catch (const nlohmann::json::exception& e) {
     throw Error("store", fmt::format("a result cannot be read: {}", e.what()));

@@ -17,9 +17,10 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-constexpr std::string_view own_members[] = {
-    "name",          "description", "cluster", "nodes", "gpus",     "size",       "vary",       "node",      "network",
-    "price_premium", "power_cap",   "prices",  "power", "failures", "checkpoint", "stragglers", "congestion"};
+constexpr std::string_view own_members[] = {"name",       "description", "cluster",   "nodes",   "gpus",
+                                            "size",       "vary",        "node",      "network", "price_premium",
+                                            "power_cap",  "site_power",  "prices",    "power",   "failures",
+                                            "checkpoint", "stragglers",  "congestion"};
 // Fields of a node and of a network, as cluster files have them.
 constexpr std::string_view node_members[] = {"accelerators",
                                              "scale_up",
@@ -44,6 +45,16 @@ std::vector<std::string_view> all_members() {
   all.insert(all.end(), std::begin(node_members), std::end(node_members));
   all.insert(all.end(), std::begin(network_members), std::end(network_members));
   return all;
+}
+
+bool can_vary(std::string_view key) {
+  return among(all_members(), key) && key != "name" && key != "vary" && key != "description";
+}
+
+std::string nearest_member(std::string_view key) {
+  std::vector<std::string> names;
+  for (const std::string_view member : all_members()) names.emplace_back(member);
+  return suggestion(key, names);
 }
 
 /// {"from", "to", "step" or "factor"}.
@@ -74,12 +85,7 @@ std::string plain_number(const std::string& text) {
 
 Varied read_varied(const std::string& key, const Reader& r) {
   Varied varied{.key = key, .values = {}};
-  if (!among(all_members(), key) ||
-      among(std::initializer_list<std::string_view>{"name", "vary", "description"}, key)) {
-    std::vector<std::string> names;
-    for (const std::string_view member : all_members()) names.emplace_back(member);
-    r.fail(fmt::format("no member '{}' of a candidate can vary{}", key, suggestion(key, names)));
-  }
+  if (!can_vary(key)) r.fail(fmt::format("no member '{}' of a candidate can vary{}", key, nearest_member(key)));
   if (r.is_object()) {
     varied.values = read_range(r);
     for (std::string& value : varied.values) value = plain_number(value);
@@ -216,7 +222,13 @@ Candidate parsed_candidate(const Scenario& scenario, const Filled& from) {
   candidate.assumptions = read_assumptions(r, scenario.assumptions);
   if (const auto premium = r.find("price_premium"))
     candidate.assumptions.inputs.take_one(*premium, "prices.network_premium");
-  if (const auto cap = r.find("power_cap")) candidate.power_cap = cap->quantity<Watts::dimension>();
+  for (const auto& [key, field] :
+       {std::pair{"power_cap", &Candidate::power_cap}, {"site_power", &Candidate::power_limit}}) {
+    const auto power = r.find(key);
+    if (!power) continue;
+    candidate.*field = power->quantity<Watts::dimension>();
+    if (!(candidate.*field > Watts{})) power->fail("expected a power above zero");
+  }
   if (const auto size = r.find("size")) read_size(*size, candidate);
   const int counts = (r.has("nodes") ? 1 : 0) + (r.has("gpus") ? 1 : 0) + (r.has("size") ? 1 : 0);
   if (counts > 1) r.fail("expected one of 'nodes', 'gpus' and 'size'");
@@ -247,14 +259,16 @@ std::string Candidate::place(const std::string& pointer) const {
 
 Candidate Scenario::candidate(std::uint64_t index) const { return read_candidate(*this, filled(*this, index)); }
 
-Candidate Scenario::candidate(std::uint64_t index, const std::string& key, const std::string& value) const {
+Candidate Scenario::candidate(std::uint64_t index, const std::string& wanted, const std::string& value) const {
   Filled out = filled(*this, index);
-  const std::string first = key.substr(0, key.find('.'));
-  if (!among(all_members(), first)) {
-    std::vector<std::string> names;
-    for (const std::string_view member : all_members()) names.emplace_back(member);
-    throw Error(out.where, fmt::format("a candidate has no member '{}'{}", key, suggestion(first, names)));
+  std::string key = wanted;
+  if (out.object.contains("cluster") && out.object["cluster"].is_object()) {
+    // A cluster that is described in place has its fields inside.
+    if (among(node_members, wanted)) key = "cluster.node." + wanted;
+    if (among(network_members, wanted)) key = "cluster.network." + wanted;
   }
+  if (const std::string first = wanted.substr(0, wanted.find('.')); !can_vary(first))
+    throw Error(out.where, fmt::format("no member '{}' of a candidate can vary{}", wanted, nearest_member(first)));
   if (key == "nodes" || key == "gpus") {
     for (const char* size : {"nodes", "gpus", "size"}) out.object.erase(size);
   }
@@ -266,7 +280,7 @@ Candidate Scenario::candidate(std::uint64_t index, const std::string& key, const
     place = &(*place)[key.substr(begin, dot == std::string::npos ? dot : dot - begin)];
   }
   *place = json::parse(value);
-  out.name += fmt::format(" {}={}", key, shown(value));
+  out.name += fmt::format(" {}={}", wanted, shown(value));
   return read_candidate(*this, out);
 }
 

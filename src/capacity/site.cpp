@@ -111,6 +111,11 @@ double ring_slowdown(const std::vector<topology::FaultCost>& costs, std::initial
 
 }  // namespace
 
+double hosts_per_rack(const Site& site, double rack_power, double nameplate) {
+  if (site.scale_up_hosts > 1) return site.scale_up_hosts;
+  return nameplate > 0 ? std::max(1.0, std::floor(rack_power / nameplate + 1e-9)) : 1;
+}
+
 Site make_site(const hardware::Catalog& catalog, const Cluster& cluster, int accelerators) {
   using topology::FaultKind;
   const topology::Fabric fabric = topology::build_fabric(cluster);
@@ -127,6 +132,8 @@ Site make_site(const hardware::Catalog& catalog, const Cluster& cluster, int acc
   site.host_link = hardware::slot_bandwidth(cluster, cluster.accelerator.pcie_lanes);
   site.host_network = cluster.node.nic_bandwidth * cluster.node.nics;
   site.counts = unit_counts(cluster, fabric, accelerators);
+  const bool switched = cluster.node.scale_up == hardware::ScaleUpKind::switched;
+  if (switched) site.scale_up_hosts = std::max(1, cluster.node.scale_up_domain / site.per_host);
   site.survives_leaf = fabric.clos.splits_ports && fabric.clos.fabrics > 1;
   const std::vector<topology::FaultCost> costs = topology::fault_costs(fabric);
   for (const topology::FaultCost& cost : costs) {

@@ -1,26 +1,26 @@
 #include "meshwright/capacity/spares.hpp"
 
 #include <algorithm>
-#include <cmath>
+#include <boost/math/special_functions/gamma.hpp>
 
 namespace meshwright::capacity {
 
+// P(Poisson(m) >= k) is the regularised incomplete gamma function P(k, m).
 double shortage(double in_repair, int spares) {
-  double below = 0;
-  for (int k = 0; k < spares; ++k)
-    below += std::exp(k * std::log(std::max(in_repair, 1e-300)) - in_repair - std::lgamma(k + 1.0));
-  return std::clamp(1 - below, 0.0, 1.0);
+  constexpr double hopeless = 1e7;  // beyond any number of spares
+  if (spares <= 0 || in_repair >= hopeless) return 1;
+  if (in_repair <= 0) return 0;
+  return boost::math::gamma_p(static_cast<double>(spares), in_repair);
 }
 
 int spares_for(double in_repair, double share) {
-  // Above a million hosts in repair nothing helps; the search ends.
-  constexpr int most = 1 << 20;
-  double below = 0;
-  for (int k = 0; k < most; ++k) {
-    if (1 - below <= share) return k;
-    below += std::exp(k * std::log(std::max(in_repair, 1e-300)) - in_repair - std::lgamma(k + 1.0));
+  // Above a million hosts in repair nothing helps.
+  int low = -1, high = 1 << 20;
+  while (high - low > 1) {
+    const int middle = low + (high - low) / 2;
+    (shortage(in_repair, middle) <= share ? high : low) = middle;
   }
-  return most;
+  return high;
 }
 
 Seconds shortage_wait(Seconds repair, int spares) { return repair / (spares + 1.0); }

@@ -1,7 +1,5 @@
 #include "capacity/sweep.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
@@ -13,7 +11,6 @@
 #include <utility>
 
 #include "meshwright/capacity/store.hpp"
-#include "meshwright/version.hpp"
 
 namespace meshwright::capacity {
 namespace {
@@ -82,17 +79,13 @@ void work(const Scenario& scenario, const hardware::Catalog& catalog, const std:
 
 }  // namespace
 
-std::string store_key(const Scenario& scenario, const std::string& fingerprint) {
-  return fmt::format("{}\n{}\n{}", version, fingerprint, scenario.text);
-}
-
 Swept sweep(const Scenario& scenario, const hardware::Catalog& catalog, const WhatIfOptions& options,
             const std::shared_ptr<PlanCache>& plans) {
   const std::uint64_t total = scenario.point_count();
   std::optional<Store> store;
   Swept swept;
   if (!options.store.empty()) {
-    store.emplace(options.store, store_key(scenario, options.fingerprint));
+    store.emplace(options.store, store_key(scenario, catalog));
     store->each([&](std::uint64_t, const std::string& line) { swept.results.push_back(read_result(line, scenario)); });
   }
   std::vector<bool> there(total, false);

@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "meshwright/core/error.hpp"
+#include "meshwright/hardware/torus.hpp"
 
 namespace meshwright::hardware {
 namespace {
@@ -45,8 +46,29 @@ std::vector<std::string> topologies_of(bool torus) {
   return some;
 }
 
-void check_kind(const Cluster& cluster, const std::string& where) {
+/// A slice that the topology states has every chip of the cluster, or of one pod where there are several.
+void check_slice(const Cluster& cluster, const std::string& where) {
   const std::string& topology = cluster.network.topology;
+  const auto slice = stated_slice(topology);
+  const long long chips = std::min(cluster.accelerators(), std::max(1, cluster.node.scale_up_domain));
+  if (!slice)
+    throw Error(where + "/topology", fmt::format("found '{}', expected edges such as '{} 4x4{}'", topology,
+                                                 torus_kind(topology), topology.starts_with("torus-3d") ? "x8" : ""));
+  if (slice->chips() != chips)
+    throw Error(where + "/topology",
+                fmt::format("found '{}', which is {} chips, expected one of {}", topology, slice->chips(), chips));
+  const std::vector<int>& e = slice->edge;
+  const int least = *std::ranges::min_element(e), most = *std::ranges::max_element(e);
+  const bool can = e.size() == 3 && most == 2 * least && least % 4 == 0 &&
+                   std::ranges::all_of(e, [&](int edge) { return edge == least || edge == most; });
+  if (slice->twisted && !can)
+    throw Error(
+        where + "/topology",
+        fmt::format("found '{}', expected a twist only of k x k x 2k or k x 2k x 2k, k a multiple of 4", topology));
+}
+
+void check_kind(const Cluster& cluster, const std::string& where) {
+  const std::string topology(torus_kind(cluster.network.topology));
   const auto& known = topologies();
   if (std::find(known.begin(), known.end(), topology) == known.end())
     throw Error(where + "/topology", fmt::format("unknown topology '{}'{}", topology, suggestion(topology, known)));
@@ -61,6 +83,7 @@ void check_kind(const Cluster& cluster, const std::string& where) {
                 fmt::format("found '{}', but {} are wired to each other and have no NICs; expected '{}'", topology,
                             cluster.accelerator.name, torus_of(cluster.node.scale_up)));
   }
+  if (topology != cluster.network.topology) check_slice(cluster, where);
   if (!torus && topology.starts_with("torus")) {
     throw Error(
         where + "/topology",

@@ -1,10 +1,12 @@
 // Nodes, networks and reference clusters.
+#include <algorithm>
 #include <array>
 #include <charconv>
 
 #include "hardware/entries.hpp"
 #include "hardware/fields.hpp"
 #include "meshwright/hardware/network.hpp"
+#include "meshwright/hardware/torus.hpp"
 
 namespace meshwright::hardware {
 namespace {
@@ -84,6 +86,16 @@ std::vector<double> read_ratios(const Reader& said) {
 template <class T>
 void over(const std::optional<T>& said, std::optional<T>& field) {
   if (said) field = said;
+}
+
+/// A topology's name; a torus may state the edges of its slice behind it, which check_network() looks at.
+std::optional<std::string> topology_of(const Reader& r) {
+  const auto member = r.find("topology");
+  if (member && member->is_string()) {
+    const std::string text = member->string(), kind(torus_kind(text));
+    if (kind != text && std::ranges::find(topologies(), kind) != topologies().end()) return text;
+  }
+  return one_of(r, "topology", topologies());
 }
 
 }  // namespace
@@ -187,7 +199,7 @@ NetworkSpec read_network_spec(const Reader& r) {
                 "dcn_bandwidth"});
   NetworkSpec n;
   n.where = r.where();
-  n.topology = one_of(r, "topology", topologies());
+  n.topology = topology_of(r);
   n.routing = one_of(r, "routing", routings());
   n.switch_name = text(r, "switch");
   n.tiers = whole(r, "tiers", 0, 4);

@@ -170,6 +170,17 @@ Memory memory(const Job& job, const Layout& layout) {
   return memory(memory_constants(job), layer_memory(job, layout), stages, layout);
 }
 
+std::vector<Memory> memory_by_stage(const Job& job, const Layout& layout) {
+  const MemoryConstants constants = memory_constants(job);
+  const LayerMemory layers = layer_memory(job, layout);
+  const double copies = effective_schedule(layout)->weight_copies;
+  std::vector<Memory> stages;
+  for (const StageKind& stage : all_stages(job.model, job.framework, layer_classes(job.model), layout)) {
+    stages.push_back(of_stage(constants, layers, stage, copies, layout));
+  }
+  return stages;
+}
+
 Bytes logged_peak(const Job& job, const Layout& layout) {
   StageKinds stages = stage_kinds(job.model, job.framework, layer_classes(job.model), layout);
   if (job.framework.memory.logs_first_stage) {

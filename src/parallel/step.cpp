@@ -113,17 +113,19 @@ Seconds beside(const Slot& slot, const Pass& pass) noexcept {
 
 /// Gradient reduction and parameter gathers once a step: ZeRO 0 to 2, and the replicas of HSDP.
 Overlap reduction(const Slot& slot, const StepConstants& c, const Entries& e, const Layout& l) noexcept {
-  const auto of = [&](double parameters, const GroupCosts& group) {
+  const auto of = [&](double parameters, double tensors, const GroupCosts& group) {
     if (group.size <= 1 || parameters <= 0) return Overlap{};
-    // Gradients go bucket by bucket; parameters too, or tensor by tensor: each message pays the group's latency.
-    const double bucket = std::min(parameters, std::max(c.bucket_parameters, c.bucket_per_rank * group.size));
-    const double calls = parameters / bucket;
-    const double tensors = c.gather_by_tensor ? std::max(calls, slot.tensors) : calls;
-    const auto moved = [&](const MessageTimes& times, double bytes, double messages) {
-      return messages * times(Bytes::base(parameters * bytes / messages));
+    // Gradients and parameters go bucket by bucket: each message pays the group's latency.
+    const bool whole = c.sharded_all_reduce && l.zero_stage > 0;
+    const double least = std::max(c.bucket_parameters, c.bucket_per_rank * group.size);
+    const double bucket = whole ? parameters : std::min(parameters, least);
+    const auto moved = [&](const MessageTimes& times, double bytes) {
+      return parameters / bucket * times(Bytes::base(bucket * bytes));
     };
-    const Seconds reduce = moved(l.zero_stage == 0 ? group.all_reduce : group.reduce_scatter, c.reduce_bytes, calls);
-    const Seconds gather = l.zero_stage == 0 ? Seconds{} : moved(group.all_gather, c.parameter_bytes, tensors);
+    const bool reduces_all = l.zero_stage == 0 || whole;
+    const Seconds reduce = moved(reduces_all ? group.all_reduce : group.reduce_scatter, c.reduce_bytes);
+    const Seconds slices = group.size * tensors * c.gather_slice;
+    const Seconds gather = l.zero_stage == 0 ? Seconds{} : moved(group.all_gather, c.parameter_bytes) + slices;
     // The last bucket has nothing left to hide behind.
     const double last = bucket / parameters;
     Overlap sum{reduce + gather, {}};
@@ -149,7 +151,8 @@ Overlap reduction(const Slot& slot, const StepConstants& c, const Entries& e, co
         l.overlap_grad_reduce ? overlap(beside(slot, slot.backward), reduce, c.overlap_slowdown) : Overlap{reduce, {}};
   }
   if (gathers_each_pass(c, l)) return replicas;
-  const Overlap dense = of(slot.trained, *e.shards), experts = of(slot.expert_trained, *e.expert_data);
+  const Overlap dense = of(slot.trained, slot.tensors, *e.shards);
+  const Overlap experts = of(slot.expert_trained, 0, *e.expert_data);
   return {dense.exposed + experts.exposed + replicas.exposed, dense.hidden + experts.hidden + replicas.hidden};
 }
 

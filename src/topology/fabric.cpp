@@ -4,6 +4,7 @@
 #include <array>
 
 #include "meshwright/hardware/network.hpp"
+#include "meshwright/hardware/torus.hpp"
 #include "meshwright/topology/place.hpp"
 #include "topology/clos.hpp"
 #include "topology/unit.hpp"
@@ -17,7 +18,10 @@ constexpr int keep_planes_up_to_hosts = 16;
 Fabric torus_fabric(const Cluster& cluster) {
   const int dimensions = cluster.node.scale_up == ScaleUpKind::torus_3d ? 3 : 2;
   const int chips = std::min(cluster.accelerators(), std::max(1, cluster.node.scale_up_domain));
-  Fabric f = build_torus(torus_shape(chips, dimensions), cluster.node.scale_up_bandwidth / (2.0 * dimensions));
+  const BytesPerSecond link = cluster.node.scale_up_bandwidth / (2.0 * dimensions);
+  const auto stated = hardware::stated_slice(cluster.network.topology);
+  Fabric f = stated && stated->chips() == chips ? build_torus(stated->edge, link, true, stated->twisted)
+                                                : build_torus(torus_shape(chips, dimensions), link);
   f.hosts = std::max(1, chips / std::max(1, cluster.node.accelerators));
   if (cluster.accelerators() > chips)
     f.assumptions.push_back("graph shows one slice of " + std::to_string(chips) +

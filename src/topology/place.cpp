@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "meshwright/hardware/network.hpp"
+#include "meshwright/hardware/torus.hpp"
 #include "meshwright/topology/tiers.hpp"
 #include "topology/unit.hpp"
 
@@ -46,7 +47,8 @@ void add_torus(const Cluster& cluster, std::vector<Enclosure>& units) {
   const Node& node = cluster.node;
   const int dimensions = node.scale_up == ScaleUpKind::torus_3d ? 3 : 2;
   const int chips = std::min(cluster.accelerators(), std::max(1, node.scale_up_domain));
-  const std::vector<int> shape = torus_shape(chips, dimensions);
+  const auto stated = hardware::stated_slice(cluster.network.topology);
+  const std::vector<int> shape = stated && stated->chips() == chips ? stated->edge : torus_shape(chips, dimensions);
   const BytesPerSecond link = node.scale_up_bandwidth / (2.0 * dimensions);
   long long reach = 1;
   for (std::size_t d = 0; d < shape.size(); ++d) {

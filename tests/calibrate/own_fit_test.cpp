@@ -6,8 +6,8 @@
 #include <cmath>
 #include <filesystem>
 
+#include "meshwright/calibrate/nearest_run.hpp"
 #include "meshwright/calibrate/spread_fit.hpp"
-#include "meshwright/core/files.hpp"
 
 namespace meshwright::calibrate {
 namespace {
@@ -141,6 +141,26 @@ TEST(OwnFit, RunsAreMergedByConfigurationAndSickOnesLeftOut) {
   const double geometric = records[0].measured.step_time->value() * 1.1;
   EXPECT_TRUE(
       std::ranges::any_of(runs, [&](const OwnRun& r) { return std::abs(r.measured.value() / geometric - 1) < 1e-9; }));
+}
+
+TEST(NearestRun, OfAPublishedJobIsItself) {
+  int checked = 0;
+  for (const Reader& record : published_runs()) {
+    const RunRecord run = read_run_record(record, builtin_catalog());
+    if (run.skipped || run.tier != "A" || run.task != "pretrain" || ++checked % 200 != 0) continue;
+    const auto nearest = nearest_run(run.job, run.layout);
+    ASSERT_TRUE(nearest);
+    EXPECT_LT(nearest->distance, 0.2) << run.id << " -> " << nearest->words;  // the record's parameters are rounded
+    EXPECT_THAT(nearest->words, HasSubstr("the same device and stack"));
+  }
+  EXPECT_GT(checked, 1000);
+  const Job far = with(job_of(layouts()[2]), [](JobSpec& spec) {
+    spec.seq_len = 131072;
+    spec.cluster.accelerators = 0, spec.cluster.nodes = 512;
+  });
+  const auto nearest = nearest_run(far, *job_of(layouts()[2]).layout);
+  EXPECT_GT(nearest->distance, 3);
+  EXPECT_THAT(nearest->words, HasSubstr("4096 here"));
 }
 
 TEST(Knowledge, IsRefusedWhereRowsAreMissing) {

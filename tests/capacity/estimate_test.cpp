@@ -124,18 +124,18 @@ TEST(Estimate, ALeafTakesItsHosts) {
   const RunCase run = case_of("dgx-h100", 256);
   EXPECT_EQ(run.site.hosts_below_leaf, 32);
   EXPECT_FALSE(run.site.leaf_cuts_off);
-  EXPECT_EQ(leaf_outage(run.site, 31), LeafOutage::around);
-  EXPECT_EQ(leaf_outage(run.site, 32), LeafOutage::replaced);
+  EXPECT_EQ(leaf_outage(run.site, 31), Outage::around);
+  EXPECT_EQ(leaf_outage(run.site, 32), Outage::replaced);
   RunCase alone = run;
   alone.site.leaf_cuts_off = true;
-  EXPECT_EQ(leaf_outage(alone.site, 31), LeafOutage::waits);
+  EXPECT_EQ(leaf_outage(alone.site, 31), Outage::waits);
   RunAssumptions few;
   few.spare_hosts = 8;
   const RunEstimate around = estimate_run(run, few), waits = estimate_run(alone, few);
   EXPECT_GT(find(waits.time, "waiting for hosts")->value, find(around.time, "waiting for hosts")->value);
   EXPECT_GT(find(around.time, "degraded network")->value, find(waits.time, "degraded network")->value);
   EXPECT_EQ(leaf_outage(case_of("dgx-h100", 256, R"({"topology": "dual-plane", "planes": 2})").site, 0),
-            LeafOutage::passed_over);
+            Outage::passed_over);
 }
 
 TEST(Estimate, EvictedHostsCostTheirWayBack) {

@@ -192,6 +192,25 @@ TEST(Published, Nvl72AgainstDomainsOfEight) {
   EXPECT_LE(ratio, 1.65);
 }
 
+// The same summary, 26.04: GB300 NVL72 makes 4,992 tokens a second and GPU with pp 2 and ep 32 over the rack, B300 in
+// domains of 8 3,456 with pp 8 and ep 8: 1.44 times as many; 1.79 in release 26.06.
+TEST(Published, Gb300Nvl72AgainstDomainsOfEight) {
+  constexpr const char* gb300 = R"({"model": "deepseek-v3", "cluster": "gb300-nvl72", "nodes": 64, "seq_len": 4096,
+    "global_batch": 4096, "precision": "mxfp8", "framework": "megatron-bridge", "framework_version": "Megatron-Bridge v0.4.2",
+    "layout": {"pp": 2, "vp": 8, "dp": 128, "ep": 32, "etp": 1, "micro_batch": 2, "zero_stage": 1, "recompute": "selective",
+               "stage_split": "uneven"},
+    "recipe": {"kernels": {"cuda_graphs": "partial", "graph_parts": ["attention", "router", "preprocess"],
+                           "dispatcher": "hybridep"}}})";
+  constexpr const char* b300 = R"({"model": "deepseek-v3", "cluster": "dgx-b300", "nodes": 32, "seq_len": 4096,
+    "global_batch": 4096, "precision": "mxfp8", "framework": "megatron-bridge", "framework_version": "Megatron-Bridge v0.4.2",
+    "layout": {"pp": 8, "dp": 32, "ep": 8, "etp": 1, "micro_batch": 1, "zero_stage": 1, "recompute": "selective",
+               "stage_split": "uneven"},
+    "recipe": {"kernels": {"dispatcher": "hybridep"}}})";
+  const double ratio = step_of(b300) / step_of(gb300);
+  EXPECT_GE(ratio, 1.44);
+  EXPECT_LE(ratio, 1.79);
+}
+
 double best_days(const char* precision) {
   const std::string text =
       std::string(R"({"model": "llama-3.1-70b", "cluster": "dgx-h100", "nodes": 128, "seq_len": 4096,

@@ -85,6 +85,15 @@ def with_workload(**members):
         (changed(name="x" * 300, candidates=[{"name": "x" * 300, "cluster": "dgx-h100"}]), ["/candidates/0/name:"]),
         (changed(include="../other.json"), ["scenario.json:/include:"]),
         (changed(include="scenario.json"), ["includes itself"]),
+        (with_candidate(power_cap=500), ["scenario.json:/candidates/1/power_cap:", "MW"]),
+        (with_candidate(site_power="-1 MW"), ["scenario.json:/candidates/1/site_power:"]),
+        (with_candidate(site_power="0 MW"), ["scenario.json:/candidates/1/site_power:", "above zero"]),
+        (changed(candidates=[{"name": "all", "cluster": "dgx-h100", "size": {"capex": "1e13 USD"}}]),
+         ["scenario.json:/candidates/0/size:", "32768 nodes or more"]),
+        (changed(questions=[{"name": "q", "ask": "break_even", "between": ["H100", "H200"], "vary": "name", "range": [1, 2]}]),
+         ["'name'", "can vary"]),
+        (changed(questions=[{"name": "q", "ask": "break_even", "between": ["H100", "H200"], "vary": "nodes", "range": [4, 2]}]),
+         ["scenario.json:/questions/0/range:", "from less to more"]),
         (with_candidate(cluster="pcie-rtx-pro-6000"), ["scenario.json:/candidates/1", "no price", "gpu_hour"]),
     ],
 )
@@ -150,12 +159,15 @@ def test_hostile_names_are_inert(tmp_path, meshwright):
     assert json.loads(result.stdout)["results"][1]["candidate"] == HOSTILE
 
 
-@pytest.mark.skipif(shutil.which("chromium") is None, reason="no chromium on this machine")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-headless-shell")
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine (Debian: chromium-headless-shell)")
 def test_the_page_renders_and_runs_nothing(tmp_path, meshwright):
     page = tmp_path / "report.html"
     assert meshwright("whatif", write(tmp_path, hostile_scenario()), "--html", page).returncode == 0
     shown = subprocess.run(
-        ["chromium", "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}",
+        [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}",
          "--virtual-time-budget=2000", "--dump-dom", page.as_uri()],
         capture_output=True, text=True, timeout=110,
     )
@@ -213,15 +225,101 @@ def test_a_store_of_something_else_is_refused(tmp_path, meshwright):
     refused(meshwright("whatif", write(tmp_path, SCENARIO), "--store", broken), "broken.sqlite", "store")
 
 
+def test_a_store_is_known_by_content(tmp_path, meshwright):
+    """Not by names: an overlay, a model's or a cluster's file that changed makes other results."""
+    config = {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 2048, "intermediate_size": 8192,
+              "num_hidden_layers": 16, "num_attention_heads": 32, "num_key_value_heads": 8, "vocab_size": 128256}
+    model, store = tmp_path / "config.json", tmp_path / "results.sqlite"
+    path = write(tmp_path, with_workload(model=str(model)))
+    model.write_text(json.dumps(config))
+    assert meshwright("whatif", path, "--store", store).returncode == 0
+    assert meshwright("whatif", path, "--store", store).returncode == 0
+    model.write_text(json.dumps({**config, "num_hidden_layers": 24}))
+    refused(meshwright("whatif", path, "--store", store), "results.sqlite", "another scenario")
+    overlay = tmp_path / "overlay"
+    overlay.mkdir()
+    nic = {"name": "slow-nic", "bandwidth": "100 Gb/s", "ports": 1,
+           "sources": [{"title": "test", "verification": "recalled", "confidence": "low"}]}
+    (overlay / "nics.json").write_text(json.dumps({"description": "one", "nics": [nic]}))
+    own = tmp_path / "own.sqlite"
+    path = write(tmp_path, SCENARIO)
+    assert meshwright("--hardware", overlay, "whatif", path, "--store", own).returncode == 0
+    assert meshwright("--hardware", overlay, "whatif", path, "--store", own).returncode == 0
+    (overlay / "nics.json").write_text(json.dumps({"description": "other", "nics": [nic]}))
+    refused(meshwright("--hardware", overlay, "whatif", path, "--store", own), "own.sqlite", "another scenario")
+
+
+def test_outputs_are_looked_at_before_the_work(tmp_path, meshwright):
+    path = write(tmp_path, SCENARIO)
+    refused(meshwright("whatif", path, "--csv", tmp_path), "--csv", "folder")
+    refused(meshwright("whatif", path, "--html", tmp_path / "none" / "x.html"), "--html", "no folder")
+    refused(meshwright("whatif", path, "--html", tmp_path / "x", "--csv", tmp_path / "x"), "x", "also the file of")
+    refused(meshwright("whatif", path, "--store", path), "--store", "scenario itself")
+    assert json.loads(path.read_text()) == SCENARIO
+
+
+def test_two_programs_may_share_a_store(tmp_path, meshwright):
+    path, store = write(tmp_path, SWEEP), tmp_path / "results.sqlite"
+    command = [program(), "whatif", str(path), "--store", str(store), "--threads", "1", "--json"]
+    both = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(2)]
+    outputs = [process.communicate(timeout=300) for process in both]
+    assert [process.returncode for process in both] == [0, 0], outputs
+    assert json.loads(outputs[0][0]) == json.loads(outputs[1][0])
+
+
+def test_control_c_says_how_to_go_on(tmp_path, meshwright):
+    path, store = write(tmp_path, {**SWEEP, "uncertainty": {"draws": 4096}}), tmp_path / "results.sqlite"
+    process = subprocess.Popen([program(), "whatif", str(path), "--store", str(store), "--threads", "1"],
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while not store.exists() or store.stat().st_size == 0:
+        assert process.poll() is None
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=300)
+    assert process.returncode == 1, said
+    assert said.startswith("meshwright: interrupted after") and "goes on from there" in said, said
+
+
+def test_a_site_that_cannot_feed_the_cluster_is_an_answer(tmp_path, meshwright):
+    scenario = with_candidate(vary={"site_power": ["40 kW", "18 kW", "6 kW"]})
+    answer = json.loads(meshwright("whatif", write(tmp_path, scenario), "--json").stdout)
+    rows = {r["candidate"]: r for r in answer["results"]}
+    usual, capped = rows["other site_power=40 kW"], rows["other site_power=18 kW"]
+    assert usual["days"] == pytest.approx(rows["H100"]["days"], rel=1e-3)
+    assert capped["days"] > usual["days"] and capped["step_time_s"] > usual["step_time_s"]
+    assert capped["power_mw"] <= 0.018 * 1.0001
+    assert "site power" in rows["other site_power=6 kW"]["violation"]
+
+
+def test_the_size_from_which_another_wins(tmp_path, meshwright):
+    scenario = changed(questions=[
+        {"name": "size", "ask": "break_even", "between": ["H100", "H200"], "vary": "nodes", "range": [1, 8], "candidate": "both"},
+        {"name": "one", "ask": "break_even", "between": ["H100", "H200"], "vary": "nodes", "range": [1, 16],
+         "candidate": "H100", "of": "days"},
+    ])
+    answer = json.loads(meshwright("whatif", write(tmp_path, scenario), "--json").stdout)
+    both, one = (a["answer"] for a in answer["answers"])
+    counts = [row["nodes"] for row in both["counts"]]
+    assert {1, 2, 4, 8} <= set(counts) and counts == sorted(counts)
+    assert all(row["best"] in ("H100", "H200") for row in both["counts"])
+    assert one["best_at_low"] == "H200" and one["best_at_high"] == "H100", "more nodes are faster than two better ones"
+    rows = {row["nodes"]: row for row in one["counts"]}
+    assert rows[16]["H100"] < rows[2]["H100"] and rows[16]["H200"] == rows[2]["H200"]
+
+
 def test_every_number_has_a_formula_or_a_source(tmp_path, meshwright):
     answer = json.loads(meshwright("whatif", write(tmp_path, SCENARIO), "--json").stdout)
     run = answer["best"]["8B"]["run"]
+    assert run["power"]["value"] == pytest.approx(run["power_mw"] * 1e6)
+    assert run["energy"]["value"] == pytest.approx(run["energy_mwh"] * 3.6e9)
+    assert run["carbon"]["value"] == pytest.approx(run["carbon_t"] * 1000)
+    assert run["step"]["value"] == pytest.approx(run["step_time_s"])
 
     def leaves(term):
         parts = term.get("parts") or []
         return [leaf for part in parts for leaf in leaves(part)] or [term]
 
-    for tree in ("time", "cost", "capex"):
+    for tree in ("step", "time", "cost", "capex", "power", "energy", "carbon"):
         for leaf in leaves(run[tree]):
             assert leaf.get("formula") or leaf.get("source"), leaf["name"]
         assert sum(leaf["value"] for leaf in leaves(run[tree])) == pytest.approx(run[tree]["value"])

@@ -224,6 +224,21 @@ TEST(Memory, OffloadedOptimizerLeavesTheDevice) {
   EXPECT_EQ(memory(offloaded(test_job(llama_8b(), 8, 4096, 64)), {.dp = 8}).optimizer, Bytes{});
 }
 
+TEST(Memory, IsThatOfTheWorstStage) {
+  const Job job = test_job(llama_8b(), 64, 4096, 512);
+  for (const Layout& layout :
+       {Layout{.tp = 2, .pp = 4, .dp = 8}, Layout{.pp = 8, .vp = 2, .dp = 8}, Layout{.dp = 64}}) {
+    const std::vector<Memory> stages = memory_by_stage(job, layout);
+    ASSERT_EQ(stages.size(), static_cast<std::size_t>(layout.pp));
+    const Memory worst = memory(job, layout);
+    for (int stage = 0; stage < layout.pp; ++stage) {
+      EXPECT_EQ(stages[stage].stage, stage);
+      EXPECT_LE(stages[stage].reserved, worst.reserved);
+    }
+    EXPECT_EQ(stages[worst.stage].reserved, worst.reserved);
+  }
+}
+
 TEST(Memory, DualPipeHoldsParametersTwice) {
   const Job job = test_job(llama(32, 4096, 14336, 32, 8), 64, 4096, 512, "hai-llm");
   const Memory one = memory(job, {.pp = 8, .dp = 8});

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 
@@ -23,30 +24,6 @@ struct Options {
 };
 
 constexpr std::size_t most_rows = 40;
-
-/// What the store has to know of the overlays in use: their content.
-std::string fingerprint(const Globals& globals) {
-  if (globals.hardware.empty()) return "";
-  std::vector<std::filesystem::path> files;
-  std::error_code failed;
-  for (const auto& entry : std::filesystem::directory_iterator(globals.hardware, failed)) {
-    if (entry.path().extension() == ".json") files.push_back(entry.path());
-  }
-  std::sort(files.begin(), files.end());
-  std::string text;
-  for (const auto& file : files) text += read_file(file);
-  return text;
-}
-
-std::string limits_text(const Scenario& scenario, const Result& r) {
-  std::string missed;
-  for (std::size_t i = 0; i < r.meets.size(); ++i) {
-    if (!r.meets[i])
-      missed += (missed.empty() ? "" : ", ") +
-                std::string(limit_names[static_cast<std::size_t>(scenario.constraints[i].limit)]);
-  }
-  return r.meets.empty() ? "" : missed.empty() ? "keeps all" : "misses " + missed;
-}
 
 std::string results_text(const Scenario& scenario, const WhatIf& answer, const Best& best) {
   std::vector<const Result*> rows;
@@ -71,7 +48,7 @@ std::string results_text(const Scenario& scenario, const WhatIf& answer, const B
     }
     table.add({r.candidate, with_commas(r.accelerators), fmt::format("{:.1f}", r.days), format_percent(r.goodput),
                r.rented ? "rented" : format(Dollars::base(r.capex)), format(Dollars::base(r.cost)),
-               fmt::format("{:.2f}", r.power_mw), limits_text(scenario, r)});
+               fmt::format("{:.2f}", r.power_mw), kept_limits(scenario, r)});
   }
   std::string out = table.render();
   if (rows.size() > most_rows)
@@ -148,11 +125,32 @@ void print_people(const Report& report) {
   std::cout << out;
 }
 
+/// What cannot be written is said before hours of work, not after.
+void check_outputs(const Options& options) {
+  const std::pair<const char*, const std::string&> outputs[] = {
+      {"--csv", options.csv}, {"--html", options.html}, {"--store", options.store}};
+  std::error_code failed;
+  for (const auto& [flag, file] : outputs) {
+    if (file.empty()) continue;
+    const std::filesystem::path path = std::filesystem::absolute(file, failed).lexically_normal();
+    if (std::filesystem::is_directory(path, failed))
+      throw Error(flag, fmt::format("{} is a folder, expected a file", file));
+    if (!std::filesystem::is_directory(path.parent_path(), failed))
+      throw Error(flag, fmt::format("no folder {} for {}", path.parent_path().string(), file));
+    for (const auto& [other_flag, other] : outputs) {
+      if (&other != &file && !other.empty() && std::filesystem::absolute(other, failed).lexically_normal() == path)
+        throw Error(flag, fmt::format("{} is also the file of {}, expected another", file, other_flag));
+    }
+    if (std::filesystem::equivalent(path, options.scenario, failed))
+      throw Error(flag, fmt::format("{} is the scenario itself, expected another file", file));
+  }
+}
+
 void run(const Options& options, const Globals& globals) {
+  check_outputs(options);
   const Catalog catalog = load_catalog(globals.hardware);
   const Scenario scenario = read_scenario(std::filesystem::path(options.scenario));
-  WhatIfOptions wanted{
-      .threads = options.threads, .store = options.store, .fingerprint = fingerprint(globals), .progress = {}};
+  WhatIfOptions wanted{.threads = options.threads, .store = options.store, .progress = {}};
   WhatIf answer;
   {
     const Interrupt interrupt;

@@ -1,31 +1,14 @@
 #pragma once
-// Money and energy of a run: the purchase line by line and what it costs a year, or rent; power by what the
-// accelerators do; carbon.
+// Money and energy of a run: the purchase line by line and what it costs a year, or rent; carbon.
 #include <string>
 #include <vector>
 
 #include "meshwright/capacity/inputs.hpp"
+#include "meshwright/capacity/power.hpp"
 #include "meshwright/capacity/site.hpp"
 #include "meshwright/core/breakdown.hpp"
 
 namespace meshwright::capacity {
-
-/// IT power of the job's part of the cluster and its share of the network.
-struct Power {
-  Watts running{};      ///< mean while training
-  Watts waiting{};      ///< while a checkpoint blocks
-  Watts idle{};         ///< while the job is down
-  Watts provisioned{};  ///< what has to be connected, hot spares included
-};
-/// `compute` is the share of a step in which accelerators compute; the rest they wait.
-///   node = accelerators TDP (compute power.compute + (1 - compute) power.waiting) + (nameplate - accelerators TDP)
-///   power.host
-/// The network draws its rated power. Spares idle.
-/// With a power cap, power.compute is at most cap / TDP.
-Power site_power(const Site& site, double compute, int spares, const Inputs& inputs);
-/// Compute rate under the site's power cap over that without: (cap / draw)^power.cap_exponent, 1 where the cap does not
-/// bind.
-double capped_rate(const Site& site, const Inputs& inputs);
 
 /// The purchase in dollars, a line a part: nodes, spare nodes, racks, network lines, spare parts. A part without a
 /// price of its own gets the range of prices.switch_capacity or prices.cable; a node without one its accelerators'

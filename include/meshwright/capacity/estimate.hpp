@@ -67,7 +67,8 @@ struct RunEstimate {
   Seconds checkpoint_interval{}, peer_interval{};  ///< useful work between two; peer: zero without that level
   Bytes checkpoint{};
   int spares = 0;                  ///< hot-spare hosts
-  Seconds step_p50{}, step_p99{};  ///< of the main phase, stragglers included
+  Seconds step{};                  ///< of the main phase, under the power cap, all ranks alike
+  Seconds step_p50{}, step_p99{};  ///< the same with stragglers
   StragglerTimes stragglers;       ///< factors on the compute of a step, against ranks as the calibration had
   Term time;                       ///< seconds; sums to `wall`
   Term capex, cost;                ///< dollars
@@ -92,14 +93,32 @@ Process run_process(const RunCase& run, const RunAssumptions& assumptions);
 /// How unequal its ranks are.
 StragglerModel straggler_model(const Inputs& inputs);
 
-/// What a job does about a leaf switch that took its hosts off the network, until it is repaired.
-enum class LeafOutage {
+/// What a job does about a part that took several hosts with it, until it is repaired.
+enum class Outage {
   passed_over,  ///< every NIC has another plane: the job doesn't stop at all
   replaced,     ///< there are as many spare hosts as hang on it
   around,       ///< hosts relay over their other NICs: a degraded network
   waits         ///< nothing else is left
 };
-LeafOutage leaf_outage(const Site& site, int spares);
+inline constexpr std::array<std::string_view, 4> outage_words = {
+    "the job goes on over the other planes", "spare hosts stand in for those that it takes",
+    "its hosts go around over their other NICs", "the job waits"};
+Outage leaf_outage(const Site& site, int spares);
+Outage rack_outage(const Site& site, int spares, const Inputs& inputs);
+/// Hosts of one rack of the site.
+double rack_hosts(const Site& site, const Inputs& inputs);
+
+/// What the failure of one unit takes with it.
+struct BlastRadius {
+  std::string unit;  ///< "host", "leaf switch", "rack", "plane"
+  double hosts = 0;  ///< that it takes
+  Hertz rate{};      ///< of all of them in the job
+  Outage outage = Outage::replaced;
+  double network = 1;  ///< time of the network meanwhile over the healthy one
+};
+/// From the topology and the failure table: host, leaf switch, rack and, where there are several, plane (whose parts
+/// fail one by one: only maintenance takes all of it, so its rate is zero).
+std::vector<BlastRadius> blast_radius(const RunCase& run, const RunAssumptions& assumptions, int spares);
 
 /// A degraded network's share of time: failures that traffic goes around, times repair, times how much slower a step
 /// is.

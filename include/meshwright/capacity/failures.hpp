@@ -15,9 +15,13 @@
 namespace meshwright::capacity {
 
 /// What a component is counted by.
-enum class FailureUnit { accelerator, host, nic, host_cable, leaf_switch, fabric_cable, upper_switch };
-inline constexpr std::array<std::string_view, 7> unit_names = {
-    "accelerator", "host", "nic", "host cable", "leaf switch", "fabric cable", "upper switch"};
+enum class FailureUnit { accelerator, host, nic, host_cable, leaf_switch, fabric_cable, upper_switch, rack };
+inline constexpr std::array<std::string_view, 8> unit_names = {
+    "accelerator", "host", "nic", "host cable", "leaf switch", "fabric cable", "upper switch", "rack"};
+/// True where one failure takes several hosts: those below a leaf switch, those of a rack.
+constexpr bool takes_several_hosts(FailureUnit unit) {
+  return unit == FailureUnit::leaf_switch || unit == FailureUnit::rack;
+}
 constexpr std::string_view name(FailureUnit unit) { return unit_names[static_cast<std::size_t>(unit)]; }
 
 /// How many of each unit a job's part of the cluster has.
@@ -27,7 +31,7 @@ struct UnitCounts {
   double operator[](FailureUnit unit) const { return of[static_cast<std::size_t>(unit)]; }
 };
 /// Counts of `accelerators` of the cluster; the fabric's switches and cables in proportion. Without NICs (a torus) the
-/// chips' own links count as fabric cables.
+/// chips' own links count as fabric cables. Racks are left at zero: how many hosts share one is an input.
 UnitCounts unit_counts(const Cluster& cluster, const topology::Fabric& fabric, int accelerators);
 
 /// Percentiles of a rate or time over its central value, at least the first at most 1 and the second at least 1.
@@ -91,7 +95,7 @@ struct JobFailures {
   std::vector<ComponentFailures> components;
   Hertz stops{};     ///< unplanned interruptions
   Hertz replaced{};  ///< of them, with a host to replace
-  Hertz leaf{};      ///< of them, of a leaf switch: all hosts below it lose the network
+  Hertz several{};   ///< of them, of a leaf switch or a rack: all its hosts at once
   Hertz software{};  ///< of them, restarted in place
   Hertz degraded{};  ///< failures that traffic goes around
   Hertz planned{};

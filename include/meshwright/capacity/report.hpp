@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "meshwright/capacity/explain.hpp"
 #include "meshwright/capacity/questions.hpp"
 
 namespace meshwright::capacity {
@@ -13,7 +14,7 @@ struct Report {
   const WhatIf& answer;
   const std::vector<Answer>& answers;
   /// Terms of the best of each workload, in the order of `answer.best`; without a run where nothing fits.
-  std::vector<RunEstimate> explained;
+  std::vector<ExplainedRun> explained;
 };
 /// With the best of each workload explained.
 Report make_report(const Scenario& scenario, const WhatIf& answer, const std::vector<Answer>& answers,

@@ -31,7 +31,8 @@ struct Candidate {
   Dollars for_capex{};         ///< as many nodes as this buys; zero = as `cluster` says
   Watts for_power{};           ///< as many nodes as this provisions
   RunAssumptions assumptions;  ///< the scenario's, with what the candidate states
-  Watts power_cap{};
+  Watts power_cap{};           ///< of each accelerator
+  Watts power_limit{};         ///< that the site can draw at the meter; accelerators are capped to it
   std::string where;
   std::vector<std::pair<std::string, std::string>> places;  ///< pointers in `cluster`, and where the user wrote them
   /// The place in the scenario file of "/cluster/network/efficiency", a pointer in `cluster`.
@@ -100,11 +101,11 @@ inline constexpr std::uintmax_t most_scenario_bytes = 64 << 20;
 /// {"name", "description", "include", "objective", "workloads" [{"name", "model", "seq_len", "global_batch", "tokens",
 /// "precision", "framework", "moe_imbalance", "layout", "fix", "exclude", "phases", "ramp", "evaluation", "warm_up"}],
 /// "candidates" [{"name", "cluster", "nodes" or "gpus" or "size" {"capex" or "power"}, "price_premium", "power_cap",
-/// "prices", "failures", "checkpoint", "power", "stragglers", "congestion", "vary", and fields of "node" and "network",
-/// there or flat}], "prices", "power", "failures", "checkpoint", "stragglers", "constraints", "uncertainty" {input:
-/// [low, high], "draws", "seed"}, "questions"}. "include" names files beside this one whose members it takes over, its
-/// own winning; cycles are refused. Throws Error with file and place for anything that is unknown, doubled, out of
-/// range or too much.
+/// "site_power", "prices", "failures", "checkpoint", "power", "stragglers", "congestion", "vary", and fields of "node"
+/// and "network", there or flat}], "prices", "power", "failures", "checkpoint", "stragglers", "constraints",
+/// "uncertainty" {input: [low, high], "draws", "seed"}, "questions"}. "include" names files beside this one whose
+/// members it takes over, its own winning; cycles are refused. Throws Error with file and place for anything that is
+/// unknown, doubled, out of range or too much.
 Scenario read_scenario(const std::filesystem::path& file);
 /// The same from text; "include" is refused.
 Scenario read_scenario(const Reader& reader);

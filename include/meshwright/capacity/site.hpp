@@ -34,10 +34,12 @@ struct Site {
   int per_host = 1;
   std::string accelerator, node;
   Watts power_cap{};              ///< of an accelerator; zero = none
+  Watts power_limit{};            ///< of the job's whole part at the meter; zero = none
   Watts tdp{}, node_power{};      ///< of an accelerator; nameplate of a node, zero = not published
   BytesPerSecond host_link{};     ///< of one accelerator to its host, line rate
   BytesPerSecond host_network{};  ///< NICs of one host together
   UnitCounts counts;
+  double scale_up_hosts = 1;    ///< hosts that one scale-up domain joins: a rack where there are several
   bool survives_leaf = false;   ///< every NIC has a port in several planes
   double hosts_below_leaf = 0;  ///< that a leaf switch takes off the network
   bool leaf_cuts_off = false;   ///< they have no way around it; false: over their other NICs
@@ -51,6 +53,10 @@ struct Site {
   Dollars accelerator_price{};  ///< of one, zero = not known
   std::string accelerator_note;
 };
+
+/// Hosts of one rack: a scale-up domain of several hosts is a rack of its own; others share the rack's power by their
+/// nameplates, at least one a rack. `rack_power` and `nameplate` in watts.
+double hosts_per_rack(const Site& site, double rack_power, double nameplate);
 
 /// Facts of the part of the cluster that `accelerators` use. Purchases: nodes with their usual NICs, what other NICs
 /// cost more or less, switches, cables and optics of the scale-out network in proportion.

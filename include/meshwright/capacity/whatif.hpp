@@ -16,8 +16,9 @@ struct Result {
   std::string candidate, workload;
   std::string layout, layout_text;  ///< JSON object text, and for people; "" where nothing fits
   std::string refusal;              ///< why nothing fits
-  int accelerators = 0, nodes = 0, spares = 0;
-  double step_time = 0, days = 0, gpu_hours = 0, goodput = 0, interruptions = 0, checkpoint_interval = 0, mfu = 0;
+  int accelerators = 0, nodes = 0;
+  double spares = 0, step_time = 0, days = 0, gpu_hours = 0, goodput = 0, interruptions = 0, checkpoint_interval = 0,
+         mfu = 0;
   double capex = 0, cost = 0, energy_mwh = 0, power_mw = 0, provisioned_mw = 0, carbon_t = 0;
   double usd_per_trillion_tokens = 0, usd_per_pflops_day = 0;
   bool rented = false;
@@ -30,6 +31,8 @@ struct Result {
 
 /// The answer of a planned point.
 Result result_of(const Scenario& scenario, const PlannedPoint& point);
+/// "keeps all", "misses deadline, cost", or "" where the scenario has no limits.
+std::string kept_limits(const Scenario& scenario, const Result& result);
 /// A result as one line of JSON, and back: what a store keeps.
 std::string to_json(const Result& result, const Scenario& scenario);
 Result read_result(const std::string& line, const Scenario& scenario);
@@ -37,7 +40,6 @@ Result read_result(const std::string& line, const Scenario& scenario);
 struct WhatIfOptions {
   int threads = 0;              ///< 0 = all cores; the answer does not depend on it
   std::filesystem::path store;  ///< results are kept here and taken up again; "" = nowhere
-  std::string fingerprint;      ///< of the hardware database in use, for the store
   /// Called on the caller's thread every 100 ms or so with points done and of how many; false ends it with what there
   /// is.
   std::function<bool(std::uint64_t done, std::uint64_t total)> progress;
@@ -70,8 +72,9 @@ WhatIf conclude(const Scenario& scenario, const hardware::Catalog& catalog, std:
 /// Plans and estimates every point of the scenario. Errors of a point end it; where nothing fits is an answer.
 WhatIf run_whatif(const Scenario& scenario, const hardware::Catalog& catalog, const WhatIfOptions& options = {});
 
-/// What a store of the scenario's results is known by: scenario, program and hardware database (its overlays' content).
-std::string store_key(const Scenario& scenario, const std::string& fingerprint);
+/// What a store of the scenario's results is known by: the scenario, the program's version, and the content of
+/// everything else that enters a result: data that ship, overlays in use, files that the scenario names.
+std::string store_key(const Scenario& scenario, const hardware::Catalog& catalog);
 
 /// The order of two results: what meets the constraints first, then the scenario's objective, then the earlier
 /// candidate.

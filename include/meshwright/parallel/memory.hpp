@@ -66,6 +66,8 @@ Memory memory(const MemoryConstants& constants, const LayerMemory& layers, const
 
 /// The same from the job alone.
 Memory memory(const Job& job, const Layout& layout);
+/// Memory of a device of every pipeline stage, in the order of stages; memory() is the largest of them.
+std::vector<Memory> memory_by_stage(const Job& job, const Layout& layout);
 /// The peak that the stack's own log shows, to compare with a measured one: allocated or reserved bytes, of the worst
 /// stage or of the first one where only rank 0 writes it (nanotron).
 Bytes logged_peak(const Job& job, const Layout& layout);

@@ -85,7 +85,8 @@ struct StepConstants {
   Seconds optimizer_per_parameter;  ///< of the update: HBM traffic, or the host's with its PCIe traffic
   double reduce_bytes = 4, parameter_bytes = 2, bucket_parameters = 40e6;
   double bucket_per_rank = 0;
-  bool gather_by_tensor = false;
+  bool sharded_all_reduce = false;
+  Seconds gather_slice;
   double slowest_node = 0;  ///< expected delay of the slowest node over the step
   int moved_layers = 0;     ///< blocks of a stage whose activations go to the host; 0 = all that say so
   double overlap_slowdown = 0, fsdp_overlap_penalty = 0;
