@@ -4,6 +4,7 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 #include <pybind11/stl/filesystem.h>
+#include <pybind11/typing.h>
 
 #include <string>
 
@@ -15,6 +16,10 @@ namespace meshwright::python {
 
 namespace py = pybind11;
 
+/// For functions that touch no Python object: other threads of the interpreter run meanwhile.
+using without_gil_t = py::call_guard<py::gil_scoped_release>;
+inline const without_gil_t without_gil{};
+
 void bind_core(py::module_& module);
 void bind_hardware(py::module_& module);
 void bind_workload(py::module_& module);
@@ -22,6 +27,7 @@ void bind_topology(py::module_& module);
 void bind_collectives(py::module_& module);
 void bind_parallel(py::module_& module);
 void bind_search(py::module_& module);
+void bind_calibrate(py::module_& module);
 void bind_capacity(py::module_& module);
 
 /// json.loads(text).
@@ -32,6 +38,16 @@ inline py::dict dict_of(const std::string& text) { return from_json(text); }
 inline std::string to_json_text(const py::object& object) {
   const py::cpp_function plain([](const py::object& value) { return value.attr("to_dict")(); });
   return py::module_::import("json").attr("dumps")(object, py::arg("default") = plain).cast<std::string>();
+}
+
+/// {name: figure in base units}.
+using Figures = py::typing::Dict<py::str, py::float_>;
+/// The fields of a struct that describe() knows, in their order.
+template <class Described>
+Figures described(const Described& value) {
+  Figures out;
+  describe(value, [&](const char* field, auto part) { out[field] = part.value(); });
+  return out;
 }
 
 /// `value` within [least, most]; NaN is not.

@@ -96,7 +96,8 @@ void bind_scenario(py::module_& module) {
       .def_property_readonly(
           "points", [](const ScenarioText& s) { return parsed(s)->scenario.point_count(); },
           "Candidates times workloads")
-      .def_property_readonly("name", [](const ScenarioText& s) { return parsed(s)->scenario.name; })
+      .def_property_readonly(
+          "name", [](const ScenarioText& s) { return parsed(s)->scenario.name; }, "As the file has it")
       .def("evaluate", &evaluated, py::arg("points"), "Results of points by number, a line of JSON each; any process.")
       .def("conclude", &concluded, py::arg("lines"),
            "{'answer', 'csv', 'html'} from the results of all points, in any order.")
@@ -115,17 +116,20 @@ void bind_store(py::module_& module) {
              return Store(file, store_key(known->scenario, known->catalog));
            }),
            py::arg("file"), py::arg("scenario"))
-      .def("has", &Store::has, py::arg("point"))
+      .def("has", &Store::has, py::arg("point"), "Whether the result of that point is there")
       .def("__len__", &Store::count)
       .def(
           "add", [](Store& s, std::uint64_t point, const std::string& line) { s.add(point, line); }, py::arg("point"),
-          py::arg("line"))
+          py::arg("line"), "Keeps the result of a point.")
       .def("commit", &Store::commit, "Makes what was added durable.")
-      .def("lines", [](const Store& s) {
-        std::vector<std::string> lines;
-        s.each([&](std::uint64_t, const std::string& line) { lines.push_back(line); });
-        return lines;
-      });
+      .def(
+          "lines",
+          [](const Store& s) {
+            std::vector<std::string> lines;
+            s.each([&](std::uint64_t, const std::string& line) { lines.push_back(line); });
+            return lines;
+          },
+          "Every result, a line of JSON each.");
 }
 
 py::object run_of(const Job& job, const py::object& tokens, const std::optional<Layout>& layout,

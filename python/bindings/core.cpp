@@ -1,6 +1,8 @@
 #include "meshwright/core/breakdown.hpp"
 
 #include "meshwright/core/error.hpp"
+#include "meshwright/core/names.hpp"
+#include "meshwright/core/units.hpp"
 #include "values.hpp"
 
 namespace meshwright::python {
@@ -19,6 +21,28 @@ Term read_term(const Reader& reader) {
   return term;
 }
 
+template <class Q>
+std::string as(double value) {
+  return format(Q::base(value));
+}
+struct Written {
+  const char* unit;
+  std::string (*text)(double);
+};
+constexpr Written written[] = {
+    {"s", as<Seconds>},  {"B", as<Bytes>}, {"B/s", as<BytesPerSecond>}, {"FLOP/s", as<FlopsPerSecond>},
+    {"FLOP", as<Flops>}, {"W", as<Watts>}, {"$", as<Dollars>},          {"%", format_percent},
+    {"", format_count}};
+
+std::string readable(double value, const std::string& unit) {
+  std::vector<std::string> units;
+  for (const Written& row : written) {
+    if (row.unit == unit) return row.text(value);
+    units.emplace_back(row.unit);
+  }
+  throw Error("unit", "unknown unit '" + unit + "'" + suggestion(unit, units));
+}
+
 }  // namespace
 
 void bind_core(py::module_& module) {
@@ -26,12 +50,13 @@ void bind_core(py::module_& module) {
       "Bad input: one line that names the place, what was found and what was expected.";
 
   py::class_<Term> term(module, "Term", "One named term of a breakdown, in base units; its parts sum to it.");
-  term.def_readonly("name", &Term::name)
+  term.def_readonly("name", &Term::name, "As tables show it")
       .def_readonly("value", &Term::value, "Base units")
-      .def_readonly("unit", &Term::unit)
-      .def_readonly("formula", &Term::formula)
+      .def_readonly("unit", &Term::unit, "'s' or 'B'")
+      .def_readonly("formula", &Term::formula, "With its numbers")
       .def_readonly("source", &Term::source, "The parameter and where it comes from")
-      .def_readonly("parts", &Term::parts)
+      .def_readonly("parts", &Term::parts, "Terms that sum to it")
+      .def("__iter__", [](const Term& t) { return py::iter(py::cast(t.parts)); })
       .def(
           "total", [](const Term& t) { return total(t); }, "Sum of the leaves")
       .def(
@@ -40,7 +65,8 @@ void bind_core(py::module_& module) {
       .def(
           "find", [](const Term& t, const std::string& name) { return find(t, name); }, py::arg("name"),
           py::return_value_policy::reference_internal, "The first term of that name, or None")
-      .def("to_dict", [](const Term& t) { return dict_of(to_json(t)); })
+      .def(
+          "to_dict", [](const Term& t) { return dict_of(to_json(t)); }, "The whole tree")
       .def("__repr__",
            [](const Term& t) { return "<Term " + t.name + " " + std::to_string(t.value) + " " + t.unit + ">"; });
   def_value(
@@ -57,6 +83,10 @@ void bind_core(py::module_& module) {
   module.def(
       "parse_time", [](const std::string& text) { return parse_quantity<Seconds::dimension>(text, "time").value(); },
       py::arg("text"), "Seconds of a text such as '2.5 us'.");
+  module.def("readable", &readable, py::arg("value"), py::arg("unit"),
+             "A figure in base units for people: readable(0.0127, 's') is '12.7 ms'; units s, B, B/s, FLOP/s, FLOP, W, "
+             "$, %, '' "
+             "(a count).");
 }
 
 }  // namespace meshwright::python

@@ -52,10 +52,11 @@ void def_part(py::class_<Part<T>>& cls, const T& (*entry)(const Catalog&, const 
 
 void bind_accelerator(py::module_& module) {
   py::class_<Part<Accelerator>> cls(module, "Accelerator", "One accelerator of the hardware database.");
-  cls.def_readonly("name", &Part<Accelerator>::name)
-      .def_readonly("vendor", &Part<Accelerator>::vendor)
-      .def_readonly("architecture", &Part<Accelerator>::architecture)
-      .def_readonly("sm_count", &Part<Accelerator>::sm_count)
+  cls.def_readonly("name", &Part<Accelerator>::name, "As the database has it: 'H100-SXM5-80GB'")
+      .def_readonly("vendor", &Part<Accelerator>::vendor, "'NVIDIA', 'AMD', 'Google', ...")
+      .def_readonly("architecture", &Part<Accelerator>::architecture, "'hopper', 'cdna3', 'tpu-v5p', ...")
+      .def_readonly("sm_count", &Part<Accelerator>::sm_count,
+                    "Streaming multiprocessors, compute units or cores; 0 = not published")
       .def(
           "peak",
           [](const Part<Accelerator>& a, const std::string& dtype) {
@@ -75,13 +76,14 @@ void bind_accelerator(py::module_& module) {
 
 void bind_node(py::module_& module) {
   py::class_<Part<Node>> cls(module, "Node", "A server, tray or host.");
-  cls.def_readonly("name", &Part<Node>::name)
-      .def_readonly("title", &Part<Node>::title)
-      .def_readonly("accelerator", &Part<Node>::accelerator)
-      .def_readonly("accelerators", &Part<Node>::accelerators)
-      .def_readonly("scale_up_domain", &Part<Node>::scale_up_domain)
-      .def_readonly("nics", &Part<Node>::nics)
-      .def_readonly("fabric", &Part<Node>::fabric)
+  cls.def_readonly("name", &Part<Node>::name, "As the database has it: 'dgx-h100'")
+      .def_readonly("title", &Part<Node>::title, "As its maker calls it: 'NVIDIA DGX H100'")
+      .def_readonly("accelerator", &Part<Node>::accelerator, "Name of its accelerators")
+      .def_readonly("accelerators", &Part<Node>::accelerators, "Accelerators in one node")
+      .def_readonly("scale_up_domain", &Part<Node>::scale_up_domain,
+                    "Accelerators in one scale-up domain, which may span nodes (NVL72: 72)")
+      .def_readonly("nics", &Part<Node>::nics, "NICs of one node for the training fabric")
+      .def_readonly("fabric", &Part<Node>::fabric, "Scale-out fabric: 'infiniband', 'roce', 'efa', 'ici', 'none', ...")
       .def("__repr__", [](const Part<Node>& n) { return "<Node " + n.name + ">"; });
   def_quantity(cls, "scale_up_bandwidth", &Node::scale_up_bandwidth, "Per accelerator, bytes per second per direction");
   def_quantity(cls, "nic_bandwidth", &Node::nic_bandwidth, "One NIC, bytes per second per direction");
@@ -94,11 +96,11 @@ void bind_network(py::module_& module) {
   using Designed = Part<Network>;
   py::class_<Designed> cls(module, "Network",
                            "The scale-out network as designed; Cluster.replace(network=...) changes it.");
-  cls.def_readonly("topology", &Designed::topology)
+  cls.def_readonly("topology", &Designed::topology, "'fat-tree', 'rail-optimised', 'rail-only', 'dragonfly', ...")
       .def_readonly("tiers", &Designed::tiers, "0 = the fewest that fit")
-      .def_readonly("planes", &Designed::planes)
+      .def_readonly("planes", &Designed::planes, "Independent copies; 0 = as the topology has them")
       .def_readonly("oversubscription", &Designed::oversubscription, "Downlink:uplink by tier, leaf first")
-      .def_readonly("routing", &Designed::routing)
+      .def_readonly("routing", &Designed::routing, "'adaptive', 'ecmp', 'static' or 'spray'")
       .def("__repr__", [](const Designed& n) { return "<Network " + n.topology + ", " + n.routing + " routing>"; });
   def_value(
       cls, [](const Designed& n) { return py::make_tuple(to_json(*n.cluster), folders_of(*n.catalog)); },
@@ -112,15 +114,17 @@ void bind_cluster(py::module_& module) {
   py::class_<Cluster> cls(
       module, "Cluster", "A cluster: a value that carries everything a prediction needs. See cluster() and replace().");
   cls.def(py::init([](const py::kwargs& fields) { return cluster_of(to_json_text(fields), load_catalog()); }),
-          "Cluster(of='dgx-h100', nodes=64, network={'oversubscription': [2]}): the members of a cluster file "
-          ".")
-      .def_readonly("name", &Cluster::name)
-      .def_property_readonly("node", [](const Cluster& c) { return part_of(c, c.node); })
-      .def_property_readonly("accelerator", [](const Cluster& c) { return part_of(c, c.accelerator); })
-      .def_readonly("nodes", &Cluster::nodes)
-      .def_readonly("assumptions", &Cluster::assumptions)
-      .def_property_readonly("network", [](const Cluster& c) { return part_of(c, c.network); })
-      .def_property_readonly("accelerators", &Cluster::accelerators)
+          "Cluster(of='dgx-h100', nodes=64, network={'oversubscription': [2]}): the members of a cluster file.")
+      .def_readonly("name", &Cluster::name, "Name of the cluster, or of its node")
+      .def_property_readonly(
+          "node", [](const Cluster& c) { return part_of(c, c.node); }, "The node that it is made of")
+      .def_property_readonly(
+          "accelerator", [](const Cluster& c) { return part_of(c, c.accelerator); }, "The accelerator of its nodes")
+      .def_readonly("nodes", &Cluster::nodes, "Number of nodes")
+      .def_readonly("assumptions", &Cluster::assumptions, "Every default that entered, in words")
+      .def_property_readonly(
+          "network", [](const Cluster& c) { return part_of(c, c.network); }, "The scale-out network as designed")
+      .def_property_readonly("accelerators", &Cluster::accelerators, "Accelerators in all nodes")
       .def(
           "with_nic",
           [](const Cluster& c, const py::object& bandwidth) {
@@ -173,12 +177,33 @@ void bind_hardware(py::module_& module) {
       py::arg("hardware") = py::none(),
       "A reference cluster, a node name with a number of nodes, or a cluster file; `hardware` is a folder of "
       "overlays.");
+  const auto define = [&](const char* name, auto list, const char* doc) {
+    module.def(
+        name,
+        [list](const std::optional<std::filesystem::path>& hardware) {
+          const Catalog catalog = load_catalog(hardware.value_or(""));
+          return parts_of(catalog, list(catalog));
+        },
+        py::kw_only(), py::arg("hardware") = py::none(), doc);
+  };
   module.def(
-      "accelerators", [] { return parts_of(builtin_catalog(), builtin_catalog().accelerators); },
-      "Every accelerator of the hardware database.");
-  module.def(
-      "nodes", [] { return parts_of(builtin_catalog(), builtin_catalog().nodes); },
-      "Every node of the hardware database.");
+      "clusters",
+      [](const std::optional<std::filesystem::path>& hardware) {
+        const Catalog catalog = load_catalog(hardware.value_or(""));
+        std::vector<Cluster> all;
+        for (const ReferenceCluster& known : catalog.clusters) all.push_back(make_cluster(catalog, known.name, 0, 0));
+        return all;
+      },
+      py::kw_only(), py::arg("hardware") = py::none(),
+      "Every reference cluster of the hardware database, with overlays as accelerators() takes them.");
+  define(
+      "accelerators", [](const Catalog& catalog) -> const auto& { return catalog.accelerators; },
+      "Every accelerator of the hardware database with the overlays of the folder `hardware` and of the environment's "
+      "MESHWRIGHT_HARDWARE.");
+  define(
+      "nodes", [](const Catalog& catalog) -> const auto& { return catalog.nodes; },
+      "Every node of the hardware database with the overlays of the folder `hardware` and of the environment's "
+      "MESHWRIGHT_HARDWARE.");
 }
 
 }  // namespace meshwright::python

@@ -12,5 +12,6 @@ PYBIND11_MODULE(_meshwright, module) {
   bind_collectives(module);
   bind_parallel(module);
   bind_search(module);
+  bind_calibrate(module);
   bind_capacity(module);
 }

@@ -1,6 +1,8 @@
 #include "meshwright/parallel/constraints.hpp"
 #include "meshwright/parallel/json.hpp"
 #include "meshwright/parallel/launcher.hpp"
+#include "meshwright/parallel/memory.hpp"
+#include "meshwright/parallel/pipeline.hpp"
 #include "meshwright/parallel/prediction.hpp"
 #include "parallel_values.hpp"
 
@@ -95,14 +97,24 @@ void bind_job(py::module_& module) {
           }),
           py::kw_only(), py::arg("model"), py::arg("cluster"), py::arg("seq_len"), py::arg("global_batch"),
           py::arg("precision") = "", py::arg("framework") = "", py::arg("framework_version") = "",
-          py::arg("accelerators") = 0, py::arg("moe_imbalance") = py::none(), py::arg("recipe") = py::none())
-      .def_property_readonly("model", [](const Job& j) { return j.model; })
-      .def_property_readonly("cluster", [](const Job& j) { return j.cluster; })
-      .def_property_readonly("accelerators", [](const Job& j) { return j.accelerators; })
-      .def_property_readonly("seq_len", [](const Job& j) { return j.seq_len; })
-      .def_property_readonly("global_batch", [](const Job& j) { return j.global_batch; })
-      .def_property_readonly("precision", [](const Job& j) { return std::string(j.precision.name); })
-      .def_property_readonly("framework", [](const Job& j) { return j.framework.name; })
+          py::arg("accelerators") = 0, py::arg("moe_imbalance") = py::none(), py::arg("recipe") = py::none(),
+          "seq_len: tokens a sequence; global_batch: sequences a step; precision: \"bf16\", \"fp8\", ...; framework: "
+          "\"megatron-core\", ... and its version; accelerators: fewer than the cluster has, 0 = all; moe_imbalance: "
+          "tokens of the busiest expert rank over the mean; recipe: states, kernels, loss, ... as in a job file.")
+      .def_property_readonly(
+          "model", [](const Job& j) { return j.model; }, "What is trained")
+      .def_property_readonly(
+          "cluster", [](const Job& j) { return j.cluster; }, "What it is trained on")
+      .def_property_readonly(
+          "accelerators", [](const Job& j) { return j.accelerators; }, "Accelerators in use")
+      .def_property_readonly(
+          "seq_len", [](const Job& j) { return j.seq_len; }, "Tokens a sequence")
+      .def_property_readonly(
+          "global_batch", [](const Job& j) { return j.global_batch; }, "Sequences a step")
+      .def_property_readonly(
+          "precision", [](const Job& j) { return std::string(j.precision.name); }, "Of the GEMMs: 'bf16', 'fp8', ...")
+      .def_property_readonly(
+          "framework", [](const Job& j) { return j.framework.name; }, "The training stack: 'megatron-core', ...")
       .def_property_readonly(
           "assumptions", [](const Job& j) { return j.assumptions; }, "Every default that entered, in words")
       .def(
@@ -122,33 +134,62 @@ void bind_job(py::module_& module) {
   def_value(cls, &state_of, &job_from);
 }
 
-template <class Described>
-py::dict described(const Described& value) {
-  py::dict out;
-  describe(value, [&](const char* field, auto part) { out[field] = part.value(); });
-  return out;
+std::vector<Figures> stage_memory(const Explained& p) {
+  std::vector<Figures> stages;
+  for (const Memory& memory : memory_by_stage(p.job, p.layout)) {
+    stages.push_back(described(memory));
+    stages.back()["reserved"] = memory.reserved.value();
+  }
+  return stages;
+}
+
+/// The slices of the pipeline's trace; seconds from the start of the step.
+py::list timeline_of(const Explained& p) {
+  py::list slices;
+  const py::dict trace = dict_of(pipeline_trace(p.job, p));
+  for (const py::handle given : trace["traceEvents"]) {
+    const auto event = py::reinterpret_borrow<py::dict>(given);
+    if (event["ph"].cast<std::string>() != "X") continue;
+    py::dict slice;
+    slice["stage"] = event["tid"];
+    slice["what"] = event["cat"];
+    slice["start_s"] = event["ts"].cast<double>() * 1e-6;
+    slice["end_s"] = (event["ts"].cast<double>() + event["dur"].cast<double>()) * 1e-6;
+    if (event.contains("args")) slice.attr("update")(event["args"]);
+    slices.append(slice);
+  }
+  return slices;
 }
 
 void bind_prediction(py::module_& module) {
   py::class_<Explained> cls(module, "Prediction", "Step time, memory and where the time goes, for one layout.");
-  cls.def_readonly("layout", &Explained::layout)
-      .def_readonly("job", &Explained::job)
-      .def_readonly("tokens_per_s_per_gpu", &Explained::tokens_per_s_per_gpu)
+  cls.def_readonly("layout", &Explained::layout, "With every default of the stack stated")
+      .def_readonly("job", &Explained::job, "What was asked")
+      .def_readonly("tokens_per_s_per_gpu", &Explained::tokens_per_s_per_gpu, "Tokens per second of one accelerator")
       .def_readonly("mfu", &Explained::mfu, "Model FLOPs over the dense peak of the GEMM format")
-      .def_readonly("hfu", &Explained::hfu)
+      .def_readonly("hfu", &Explained::hfu, "The same with work that is done again")
       .def_readonly("comm_share", &Explained::comm_share, "Exposed communication over step time")
-      .def_readonly("warnings", &Explained::warnings)
-      .def_readonly("assumptions", &Explained::assumptions)
-      .def_property_readonly("fits", [](const Explained& p) { return p.fits_probability >= 0.5; })
+      .def_readonly("warnings", &Explained::warnings, "What makes the figures less sure, in words")
+      .def_readonly("assumptions", &Explained::assumptions, "Every default that entered, in words")
       .def_property_readonly(
-          "peak_memory", [](const Explained& p) { return p.memory.reserved.value(); }, "Bytes")
+          "fits", [](const Explained& p) { return p.fits_probability >= 0.5; }, "More likely than not")
+      .def_readonly("fits_probability", &Explained::fits_probability, "That the peak stays below what the device holds")
+      .def_property_readonly(
+          "peak_memory", [](const Explained& p) { return p.memory.reserved.value(); }, "Bytes of the worst stage")
       .def_property_readonly(
           "time", [](const Explained& p) { return described(p.time); }, "Disjoint terms [s]")
       .def_property_readonly(
-          "memory", [](const Explained& p) { return described(p.memory); }, "Parts [B]")
+          "memory", [](const Explained& p) { return described(p.memory); }, "Parts at the worst stage [B]")
+      .def_property_readonly("memory_by_stage", &stage_memory,
+                             "The same parts of every pipeline stage, and their 'reserved' sum [B]")
+      .def("timeline", &timeline_of,
+           "Slices of the pipeline's timeline: stage, what ('forward', 'backward_input', ...), start_s, end_s, "
+           "micro_batch, chunk.")
       .def_property_readonly(
           "breakdown", [](const Explained& p) { return explain(p.job, p); }, "The whole tree, as a Term")
-      .def("to_dict", [](const Explained& p) { return dict_of(to_json(static_cast<const Prediction&>(p))); })
+      .def(
+          "to_dict", [](const Explained& p) { return dict_of(to_json(static_cast<const Prediction&>(p))); },
+          "The document of `meshwright predict --json`; units in the keys.")
       .def("__repr__", [](const Explained& p) {
         return "<Prediction " + describe_layout(p.layout) + ": " + format(p.step_time) + ">";
       });
@@ -167,16 +208,16 @@ void bind_prediction(py::module_& module) {
         }
         return explained(job, layout);
       },
-      py::arg("job"), py::arg("layout"), "The prediction of one layout; Error where the framework refuses it.");
+      py::arg("job"), py::arg("layout"), without_gil, "The prediction of one layout; Error where it cannot run.");
   module.def(
       "violation",
       [](const Job& job, const Layout& layout) -> std::optional<std::string> {
         const auto refused = violation(job, layout);
         return refused ? std::optional(refused->text()) : std::nullopt;
       },
-      py::arg("job"), py::arg("layout"), "Why a layout cannot run, or None.");
-  module.def("launcher_flags", &launcher_flags, py::arg("job"), py::arg("layout"), py::arg("dialect") = "",
-             "Flags to paste into the launcher.");
+      py::arg("job"), py::arg("layout"), without_gil, "Why a layout cannot run, or None.");
+  module.def("launcher_flags", &launcher_flags, py::arg("job"), py::arg("layout"), py::arg("dialect") = "", without_gil,
+             "Flags or lines of a configuration to paste into the launcher of the job's stack, or of `dialect`.");
 }
 
 }  // namespace

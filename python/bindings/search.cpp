@@ -22,19 +22,13 @@ struct SeenOutcome {
 
 void bind_outcome(py::module_& module) {
   py::class_<SeenOutcome>(module, "Outcome", "A layout that can run, as an objective sees it.")
-      .def_readonly("layout", &SeenOutcome::layout)
+      .def_readonly("layout", &SeenOutcome::layout, "What is judged")
       .def_readonly("step_time", &SeenOutcome::step_time, "Seconds")
       .def_readonly("accelerators", &SeenOutcome::accelerators, "Of the job that is searched")
       .def_property_readonly(
           "peak_memory", [](const SeenOutcome& o) { return o.memory.reserved.value(); }, "Bytes of the worst stage")
       .def_property_readonly(
-          "time",
-          [](const SeenOutcome& o) {
-            py::dict terms;
-            describe(o.time, [&](const char* field, Seconds part) { terms[field] = part.value(); });
-            return terms;
-          },
-          "Disjoint terms [s]")
+          "time", [](const SeenOutcome& o) { return described(o.time); }, "Disjoint terms [s]")
       .def("__repr__", [](const SeenOutcome& o) {
         return "<Outcome " + describe_layout(o.layout) + ": " + format(Seconds::base(o.step_time)) + ">";
       });
@@ -221,23 +215,26 @@ py::tuple state_of(const Found& found) {
 
 void bind_found(py::module_& module) {
   py::class_<Found> cls(module, "SearchResult", "The best layouts of a job, best first: iterates over predictions.");
-  cls.def_property_readonly("layouts", [](const Found& r) { return layouts_of(r.best); })
-      .def_property_readonly("predictions", &predictions_of)
+  cls.def_property_readonly(
+         "layouts", [](const Found& r) { return layouts_of(r.best); }, "Best first")
+      .def_property_readonly("predictions", &predictions_of, "Of the layouts, best first")
       .def_property_readonly(
-          "step_times", [](const Found& r) { return times_of(r.best); }, "Seconds")
+          "step_times", [](const Found& r) { return times_of(r.best); }, "Of the layouts [s]")
       .def_property_readonly(
           "pareto", [](const Found& r) { return layouts_of(r.pareto); },
           "Layouts that none beats in all of the `pareto` objectives")
-      .def_readonly("job", &Found::job)
-      .def_readonly("objective", &Found::objective)
+      .def_readonly("job", &Found::job, "What was asked")
+      .def_readonly("objective", &Found::objective, "By what the layouts are ordered")
       .def_readonly("stated", &Found::stated, "What was fixed and limited, in words")
       .def_readonly("considered", &Found::considered, "Layouts in the space")
       .def_readonly("evaluated", &Found::evaluated, "Layouts whose time was computed")
       .def_readonly("passed_over", &Found::passed_over, "Layouts that a lower bound shows to be worse")
       .def_readonly("refused", &Found::refused, "(rule, layouts) pairs")
       .def_readonly("interrupted", &Found::interrupted, "True: this is the best so far")
-      .def_readonly("assumptions", &Found::assumptions)
-      .def("to_dict", [](const Found& r) { return dict_of(to_json(static_cast<const SearchResult&>(r))); })
+      .def_readonly("assumptions", &Found::assumptions, "Every default that entered, in words")
+      .def(
+          "to_dict", [](const Found& r) { return dict_of(to_json(static_cast<const SearchResult&>(r))); },
+          "The document of a search; units in the keys.")
       .def("__len__", [](const Found& r) { return r.best.size(); })
       .def("__iter__", [](const Found& r) { return py::iter(py::cast(predictions_of(r))); })
       .def(
@@ -264,7 +261,9 @@ void bind_planned(py::module_& module) {
   const auto list = [](const char* key) {
     return [key](const Planned& p) { return py::list(from_json(p.text)[key]); };
   };
-  cls.def_readonly("result", &Planned::result)
+  cls.def_readonly("result", &Planned::result, "The layouts, best first")
+      .def("__len__", [](const Planned& p) { return p.result.best.size(); })
+      .def("__iter__", [](const Planned& p) { return py::iter(py::cast(predictions_of(p.result))); })
       .def_property_readonly("helps", list("helps"),
                              "What a tenth more of each resource would gain, the most helpful first")
       .def_property_readonly("alternatives", list("alternatives"),
@@ -273,7 +272,9 @@ void bind_planned(py::module_& module) {
           "why_not",
           [](const Planned& p) { return p.why_not.empty() ? std::optional<std::string>() : std::optional(p.why_not); },
           "What stands in the way of the layout that was asked about, or how much slower it is")
-      .def("to_dict", [](const Planned& p) { return dict_of(p.text); })
+      .def(
+          "to_dict", [](const Planned& p) { return dict_of(p.text); },
+          "The document of `meshwright plan --json`; units in the keys.")
       .def("__repr__",
            [](const Planned& p) { return "<Plan: " + py::repr(py::cast(p.result)).cast<std::string>() + ">"; });
   def_value(

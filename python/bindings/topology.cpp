@@ -27,10 +27,12 @@ std::vector<PlacedLevel> levels_of(const Cluster& cluster, int size, int stride)
 
 void bind_topology(py::module_& module) {
   py::class_<PlacedLevel> level(module, "Level", "One level of a group's place in the fabric.");
-  level.def_readonly("ranks", &PlacedLevel::ranks)
+  level.def_readonly("ranks", &PlacedLevel::ranks, "Ranks of the group at this level")
       .def_readonly("link", &PlacedLevel::link, "What limits it")
       .def_readonly("reduces", &PlacedLevel::reduces, "A switch at this level can reduce")
-      .def_property_readonly("scale_up", [](const PlacedLevel& l) { return l.kind == LevelKind::scale_up; })
+      .def_property_readonly(
+          "scale_up", [](const PlacedLevel& l) { return l.kind == LevelKind::scale_up; },
+          "Inside the scale-up domain (NVLink and kin)")
       .def("__repr__", [](const PlacedLevel& l) {
         return "<Level " + std::to_string(l.ranks) + " x " + l.link + ", " + format(l.bandwidth) + " a rank>";
       });

@@ -11,8 +11,21 @@
 
 namespace meshwright::python {
 
-/// Adds ==, hash, copy and pickling to a class: `state` gives a tuple of texts, numbers and tuples; `made_of` is its
-/// inverse. A changed value is another one: don't change what is a key of a dict.
+/// What a notebook does with a value: rows of a frame, and a table as HTML (python/meshwright/frames.py, pages.py).
+template <class T, class... More>
+void def_shown(py::class_<T, More...>& cls) {
+  const auto by = [](const char* part, const char* function) {
+    return [part, function](const py::object& self) { return py::module_::import(part).attr(function)(self); };
+  };
+  py::options plain;
+  plain.disable_function_signatures();  // the types that Python's part returns are said here
+  cls.def("to_frame", by("meshwright.frames", "to_dataframe"),
+          "to_frame(self) -> pandas.DataFrame\n\nRows of a frame; columns carry their unit, as `step_time_s`.")
+      .def("_repr_html_", by("meshwright.pages", "page"), "_repr_html_(self) -> str");
+}
+
+/// Adds ==, hash, copy, pickling and what notebooks show to a class: `state` gives a tuple of texts, numbers and
+/// tuples; `made_of` is its inverse. A changed value is another one: don't change what is a key of a dict.
 template <class T, class... More, class State, class MadeOf>
 void def_value(py::class_<T, More...>& cls, State state, MadeOf made_of) {
   cls.def(
@@ -27,6 +40,7 @@ void def_value(py::class_<T, More...>& cls, State state, MadeOf made_of) {
           "__deepcopy__", [](const T& value, const py::dict&) { return T(value); }, py::arg("memo"))
       .def(py::pickle([state](const T& value) -> py::tuple { return state(value); },
                       [made_of](const py::tuple& plain) -> T { return made_of(plain); }));
+  def_shown(cls);
 }
 
 /// The folders of overlays that a catalogue was made with, as a tuple of texts.

@@ -4,7 +4,7 @@
 >>> job = mw.Job(model=mw.model("llama-3.1-405b"), cluster=mw.cluster("dgx-h100", nodes=2048),
 ...              seq_len=8192, global_batch=2048)
 >>> result = mw.search(job, top=5)
->>> mw.to_dataframe(result)
+>>> result.to_frame()
 
 Numbers are floats in base units (seconds, bytes, FLOP, dollars); arguments may also be strings with a unit.
 Bad input raises :class:`meshwright.Error`, a :class:`ValueError`.
@@ -17,8 +17,10 @@ from ._meshwright import (
     Job,
     Layout,
     Level,
+    Model,
     Network,
     Node,
+    Outcome,
     ParameterCounts,
     Plan,
     Prediction,
@@ -26,10 +28,10 @@ from ._meshwright import (
     Scenario,
     SearchResult,
     Term,
-    Transformer,
     __version__,
     accelerators,
     cluster,
+    clusters,
     collective,
     launcher_flags,
     model,
@@ -41,24 +43,34 @@ from ._meshwright import (
     place_group,
     plan,
     predict,
+    readable,
     run,
     search,
     violation,
 )
+from .accuracy import Calibration, Validation, calibrate, validate
+from .curves import CollectiveCurve, collective_curve
 from .frames import to_dataframe
-from .plot import busbw, waterfall
+from .plot import busbw, layout_map, pareto, scaling, stage_memory, timeline, to_matplotlib, waterfall
 from .sweep import sweep
 from .whatif import WhatIf, whatif
 
+#: The name that models had before.
+Transformer = Model
+
 __all__ = [
     "Accelerator",
+    "Calibration",
     "Cluster",
+    "CollectiveCurve",
     "Error",
     "Job",
     "Layout",
     "Level",
+    "Model",
     "Network",
     "Node",
+    "Outcome",
     "ParameterCounts",
     "Plan",
     "Prediction",
@@ -67,26 +79,38 @@ __all__ = [
     "SearchResult",
     "Term",
     "Transformer",
+    "Validation",
     "WhatIf",
     "__version__",
     "accelerators",
     "busbw",
+    "calibrate",
     "cluster",
+    "clusters",
     "collective",
+    "collective_curve",
     "launcher_flags",
+    "layout_map",
     "model",
     "models",
     "nodes",
+    "pareto",
     "parse_bandwidth",
     "parse_bytes",
     "parse_time",
     "place_group",
     "plan",
     "predict",
+    "readable",
     "run",
+    "scaling",
     "search",
+    "stage_memory",
     "sweep",
+    "timeline",
     "to_dataframe",
+    "to_matplotlib",
+    "validate",
     "violation",
     "waterfall",
     "whatif",

@@ -3,8 +3,9 @@ Performance modelling and capacity planning for distributed training of large mo
 """
 from __future__ import annotations
 import os
+import pandas
 import typing
-__all__: list[str] = ['Accelerator', 'Cluster', 'Error', 'Job', 'Layout', 'Level', 'Network', 'Node', 'Outcome', 'ParameterCounts', 'Plan', 'Prediction', 'ResultStore', 'Scenario', 'SearchResult', 'Term', 'Transformer', 'accelerators', 'cluster', 'collective', 'launcher_flags', 'model', 'models', 'nodes', 'parse_bandwidth', 'parse_bytes', 'parse_time', 'place_group', 'plan', 'predict', 'run', 'search', 'violation']
+__all__: list[str] = ['Accelerator', 'Cluster', 'Error', 'Job', 'Layout', 'Level', 'Model', 'Network', 'Node', 'Outcome', 'ParameterCounts', 'Plan', 'Prediction', 'ResultStore', 'Scenario', 'SearchResult', 'Term', 'accelerators', 'cluster', 'clusters', 'collective', 'launcher_flags', 'model', 'models', 'nodes', 'parse_bandwidth', 'parse_bytes', 'parse_time', 'place_group', 'plan', 'predict', 'readable', 'run', 'search', 'violation']
 class Accelerator:
     """
     One accelerator of the hardware database.
@@ -23,13 +24,21 @@ class Accelerator:
         ...
     def __setstate__(self, arg0: tuple[typing.Any, ...]) -> None:
         ...
+    def _repr_html_(self) -> str:
+        ...
     def peak(self, dtype: str) -> float:
         """
         Dense matrix peak [FLOP/s] of 'bf16', 'fp8', ...; 0 where it has none.
         """
+    def to_frame(self) -> pandas.DataFrame:
+        """
+        Rows of a frame; columns carry their unit, as `step_time_s`.
+        """
     @property
     def architecture(self) -> str:
-        ...
+        """
+        'hopper', 'cdna3', 'tpu-v5p', ...
+        """
     @property
     def memory_bandwidth(self) -> float:
         """
@@ -42,7 +51,9 @@ class Accelerator:
         """
     @property
     def name(self) -> str:
-        ...
+        """
+        As the database has it: 'H100-SXM5-80GB'
+        """
     @property
     def scale_up_bandwidth(self) -> float:
         """
@@ -50,7 +61,9 @@ class Accelerator:
         """
     @property
     def sm_count(self) -> int:
-        ...
+        """
+        Streaming multiprocessors, compute units or cores; 0 = not published
+        """
     @property
     def tdp(self) -> float:
         """
@@ -58,7 +71,9 @@ class Accelerator:
         """
     @property
     def vendor(self) -> str:
-        ...
+        """
+        'NVIDIA', 'AMD', 'Google', ...
+        """
 class Cluster:
     """
     A cluster: a value that carries everything a prediction needs. See cluster() and replace().
@@ -75,11 +90,13 @@ class Cluster:
         ...
     def __init__(self, **kwargs: typing.Any) -> None:
         """
-        Cluster(of='dgx-h100', nodes=64, network={'oversubscription': [2]}): the members of a cluster file .
+        Cluster(of='dgx-h100', nodes=64, network={'oversubscription': [2]}): the members of a cluster file.
         """
     def __repr__(self) -> str:
         ...
     def __setstate__(self, arg0: tuple[typing.Any, ...]) -> None:
+        ...
+    def _repr_html_(self) -> str:
         ...
     def replace(self, **kwargs: typing.Any) -> Cluster:
         """
@@ -88,6 +105,10 @@ class Cluster:
     def to_dict(self) -> dict[str, typing.Any]:
         """
         What was said of it: the members of a cluster file.
+        """
+    def to_frame(self) -> pandas.DataFrame:
+        """
+        Rows of a frame; columns carry their unit, as `step_time_s`.
         """
     def with_network(self, **kwargs: typing.Any) -> Cluster:
         """
@@ -99,25 +120,39 @@ class Cluster:
         """
     @property
     def accelerator(self) -> Accelerator:
-        ...
+        """
+        The accelerator of its nodes
+        """
     @property
     def accelerators(self) -> int:
-        ...
+        """
+        Accelerators in all nodes
+        """
     @property
     def assumptions(self) -> list[str]:
-        ...
+        """
+        Every default that entered, in words
+        """
     @property
     def name(self) -> str:
-        ...
+        """
+        Name of the cluster, or of its node
+        """
     @property
     def network(self) -> Network:
-        ...
+        """
+        The scale-out network as designed
+        """
     @property
     def node(self) -> Node:
-        ...
+        """
+        The node that it is made of
+        """
     @property
     def nodes(self) -> int:
-        ...
+        """
+        Number of nodes
+        """
 class Error(ValueError):
     """
     Bad input: one line that names the place, what was found and what was expected.
@@ -136,11 +171,15 @@ class Job:
         ...
     def __hash__(self) -> int:
         ...
-    def __init__(self, *, model: Transformer, cluster: Cluster, seq_len: int, global_batch: int, precision: str = '', framework: str = '', framework_version: str = '', accelerators: int = 0, moe_imbalance: float | None = None, recipe: typing.Any = None) -> None:
-        ...
+    def __init__(self, *, model: Model, cluster: Cluster, seq_len: int, global_batch: int, precision: str = '', framework: str = '', framework_version: str = '', accelerators: int = 0, moe_imbalance: float | None = None, recipe: typing.Any = None) -> None:
+        """
+        seq_len: tokens a sequence; global_batch: sequences a step; precision: "bf16", "fp8", ...; framework: "megatron-core", ... and its version; accelerators: fewer than the cluster has, 0 = all; moe_imbalance: tokens of the busiest expert rank over the mean; recipe: states, kernels, loss, ... as in a job file.
+        """
     def __repr__(self) -> str:
         ...
     def __setstate__(self, arg0: tuple[typing.Any, ...]) -> None:
+        ...
+    def _repr_html_(self) -> str:
         ...
     def replace(self, **kwargs: typing.Any) -> Job:
         """
@@ -150,9 +189,15 @@ class Job:
         """
         What was said of it: the members of a job file.
         """
+    def to_frame(self) -> pandas.DataFrame:
+        """
+        Rows of a frame; columns carry their unit, as `step_time_s`.
+        """
     @property
     def accelerators(self) -> int:
-        ...
+        """
+        Accelerators in use
+        """
     @property
     def assumptions(self) -> list[str]:
         """
@@ -160,22 +205,34 @@ class Job:
         """
     @property
     def cluster(self) -> Cluster:
-        ...
+        """
+        What it is trained on
+        """
     @property
     def framework(self) -> str:
-        ...
+        """
+        The training stack: 'megatron-core', ...
+        """
     @property
     def global_batch(self) -> int:
-        ...
+        """
+        Sequences a step
+        """
     @property
-    def model(self) -> Transformer:
-        ...
+    def model(self) -> Model:
+        """
+        What is trained
+        """
     @property
     def precision(self) -> str:
-        ...
+        """
+        Of the GEMMs: 'bf16', 'fp8', ...
+        """
     @property
     def seq_len(self) -> int:
-        ...
+        """
+        Tokens a sequence
+        """
 class Layout:
     """
     Degrees of every parallel axis and the choices that go with them.
@@ -198,6 +255,8 @@ class Layout:
         ...
     def __setstate__(self, arg0: tuple[typing.Any, ...]) -> None:
         ...
+    def _repr_html_(self) -> str:
+        ...
     def replace(self, **kwargs: typing.Any) -> Layout:
         """
         The same layout with other fields: layout.replace(tp=4). None = the default.
@@ -205,6 +264,10 @@ class Layout:
     def to_dict(self) -> dict[str, typing.Any]:
         """
         The members of a job file's layout.
+        """
+    def to_frame(self) -> pandas.DataFrame:
+        """
+        Rows of a frame; columns carry their unit, as `step_time_s`.
         """
     @property
     def accelerators(self) -> int:
@@ -399,6 +462,12 @@ class Level:
         ...
     def __setstate__(self, arg0: tuple[typing.Any, ...]) -> None:
         ...
+    def _repr_html_(self) -> str:
+        ...
+    def to_frame(self) -> pandas.DataFrame:
+        """
+        Rows of a frame; columns carry their unit, as `step_time_s`.
+        """
     @property
     def bandwidth(self) -> float:
         """
@@ -416,7 +485,9 @@ class Level:
         """
     @property
     def ranks(self) -> int:
-        ...
+        """
+        Ranks of the group at this level
+        """
     @property
     def reduces(self) -> bool:
         """
@@ -424,7 +495,122 @@ class Level:
         """
     @property
     def scale_up(self) -> bool:
+        """
+        Inside the scale-up domain (NVLink and kin)
+        """
+class Model:
+    """
+    The shapes of a decoder-only transformer. A value: see replace().
+    """
+    @staticmethod
+    def from_huggingface(config: typing.Any, *, name: str = '') -> Model:
+        """
+        From a Hugging Face configuration: a dict, a transformers configuration, a config.json, a folder that has one, or the name of a model on the Hub (with the package huggingface_hub).
+        """
+    def __copy__(self) -> Model:
         ...
+    def __deepcopy__(self, memo: dict[str, typing.Any]) -> Model:
+        ...
+    def __eq__(self, other: typing.Any) -> bool:
+        ...
+    def __getstate__(self) -> tuple[typing.Any, ...]:
+        ...
+    def __hash__(self) -> int:
+        ...
+    def __init__(self, **kwargs: typing.Any) -> None:
+        """
+        Model(name='mine', layers=32, hidden=4096, heads=32, ffn_hidden=14336, vocab=128256, ...): the members of a model file.
+        """
+    def __repr__(self) -> str:
+        ...
+    def __setstate__(self, arg0: tuple[typing.Any, ...]) -> None:
+        ...
+    def _repr_html_(self) -> str:
+        ...
+    def flops_per_token(self, seq_len: int) -> float:
+        """
+        Model FLOPs of forward and backward per token, causal half of attention counted.
+        """
+    def replace(self, **kwargs: typing.Any) -> Model:
+        """
+        The same model with other members: model.replace(layers=16). None = the default.
+        """
+    def to_dict(self) -> dict[str, typing.Any]:
+        """
+        The members of a model file.
+        """
+    def to_frame(self) -> pandas.DataFrame:
+        """
+        Rows of a frame; columns carry their unit, as `step_time_s`.
+        """
+    @property
+    def experts(self) -> int:
+        """
+        Routed experts of an MoE block; 0 = dense
+        """
+    @property
+    def family(self) -> str:
+        """
+        'llama', 'gpt', 'mixtral', 'deepseek', ...
+        """
+    @property
+    def ffn_hidden(self) -> int:
+        """
+        Inner width of the dense MLP
+        """
+    @property
+    def head_dim(self) -> int:
+        """
+        Width of one head
+        """
+    @property
+    def heads(self) -> int:
+        """
+        Attention heads
+        """
+    @property
+    def hidden(self) -> int:
+        """
+        Model width
+        """
+    @property
+    def is_moe(self) -> bool:
+        """
+        Has routed experts
+        """
+    @property
+    def kv_heads(self) -> int:
+        """
+        Heads of keys and values
+        """
+    @property
+    def layers(self) -> int:
+        """
+        Transformer blocks, without multi-token prediction
+        """
+    @layers.setter
+    def layers(self, arg1: int) -> None:
+        ...
+    @property
+    def name(self) -> str:
+        """
+        Preset's name, or the file's
+        """
+    @property
+    def parameters(self) -> ParameterCounts:
+        """
+        Parameter counts
+        """
+    @property
+    def top_k(self) -> int:
+        """
+        Routed experts a token; 0 = dense
+        """
+    @property
+    def vocab(self) -> int:
+        """
+        Tokens in the vocabulary, before padding
+        """
 class Network:
     """
     The scale-out network as designed; Cluster.replace(network=...) changes it.
@@ -443,6 +629,12 @@ class Network:
         ...
     def __setstate__(self, arg0: tuple[typing.Any, ...]) -> None:
         ...
+    def _repr_html_(self) -> str:
+        ...
+    def to_frame(self) -> pandas.DataFrame:
+        """
+        Rows of a frame; columns carry their unit, as `step_time_s`.
+        """
     @property
     def oversubscription(self) -> list[float]:
         """
@@ -450,10 +642,14 @@ class Network:
         """
     @property
     def planes(self) -> int:
-        ...
+        """
+        Independent copies; 0 = as the topology has them
+        """
     @property
     def routing(self) -> str:
-        ...
+        """
+        'adaptive', 'ecmp', 'static' or 'spray'
+        """
     @property
     def tiers(self) -> int:
         """
@@ -461,7 +657,9 @@ class Network:
         """
     @property
     def topology(self) -> str:
-        ...
+        """
+        'fat-tree', 'rail-optimised', 'rail-only', 'dragonfly', ...
+        """
 class Node:
     """
     A server, tray or host.
@@ -480,18 +678,32 @@ class Node:
         ...
     def __setstate__(self, arg0: tuple[typing.Any, ...]) -> None:
         ...
+    def _repr_html_(self) -> str:
+        ...
+    def to_frame(self) -> pandas.DataFrame:
+        """
+        Rows of a frame; columns carry their unit, as `step_time_s`.
+        """
     @property
     def accelerator(self) -> str:
-        ...
+        """
+        Name of its accelerators
+        """
     @property
     def accelerators(self) -> int:
-        ...
+        """
+        Accelerators in one node
+        """
     @property
     def fabric(self) -> str:
-        ...
+        """
+        Scale-out fabric: 'infiniband', 'roce', 'efa', 'ici', 'none', ...
+        """
     @property
     def name(self) -> str:
-        ...
+        """
+        As the database has it: 'dgx-h100'
+        """
     @property
     def nic_bandwidth(self) -> float:
         """
@@ -499,7 +711,9 @@ class Node:
         """
     @property
     def nics(self) -> int:
-        ...
+        """
+        NICs of one node for the training fabric
+        """
     @property
     def scale_up_bandwidth(self) -> float:
         """
@@ -507,10 +721,14 @@ class Node:
         """
     @property
     def scale_up_domain(self) -> int:
-        ...
+        """
+        Accelerators in one scale-up domain, which may span nodes (NVL72: 72)
+        """
     @property
     def title(self) -> str:
-        ...
+        """
+        As its maker calls it: 'NVIDIA DGX H100'
+        """
 class Outcome:
     """
     A layout that can run, as an objective sees it.
@@ -524,7 +742,9 @@ class Outcome:
         """
     @property
     def layout(self) -> Layout:
-        ...
+        """
+        What is judged
+        """
     @property
     def peak_memory(self) -> float:
         """
@@ -536,7 +756,7 @@ class Outcome:
         Seconds
         """
     @property
-    def time(self) -> dict[str, typing.Any]:
+    def time(self) -> dict[str, float]:
         """
         Disjoint terms [s]
         """
@@ -558,32 +778,52 @@ class ParameterCounts:
         ...
     def __setstate__(self, arg0: tuple[typing.Any, ...]) -> None:
         ...
+    def _repr_html_(self) -> str:
+        ...
+    def to_frame(self) -> pandas.DataFrame:
+        """
+        Rows of a frame; columns carry their unit, as `step_time_s`.
+        """
     @property
     def active(self) -> float:
         """
-        Per token
+        Per token: chosen and shared experts, attention, embeddings, head
         """
     @property
     def attention(self) -> float:
-        ...
+        """
+        Attention part of one block
+        """
     @property
     def dense_layer(self) -> float:
-        ...
+        """
+        One dense block
+        """
     @property
     def embedding(self) -> float:
-        ...
+        """
+        Input embedding and learned positions
+        """
     @property
     def expert(self) -> float:
-        ...
+        """
+        One routed expert
+        """
     @property
     def head(self) -> float:
-        ...
+        """
+        Output projection; 0 when tied
+        """
     @property
     def moe_layer(self) -> float:
-        ...
+        """
+        One MoE block, all experts
+        """
     @property
     def total(self) -> float:
-        ...
+        """
+        As model cards count
+        """
 class Plan:
     """
     A search with what would help, what else could be asked, and why not another layout.
@@ -598,12 +838,24 @@ class Plan:
         ...
     def __hash__(self) -> int:
         ...
+    def __iter__(self) -> typing.Iterator[Prediction]:
+        ...
+    def __len__(self) -> int:
+        ...
     def __repr__(self) -> str:
         ...
     def __setstate__(self, arg0: tuple[typing.Any, ...]) -> None:
         ...
-    def to_dict(self) -> dict[str, typing.Any]:
+    def _repr_html_(self) -> str:
         ...
+    def to_dict(self) -> dict[str, typing.Any]:
+        """
+        The document of `meshwright plan --json`; units in the keys.
+        """
+    def to_frame(self) -> pandas.DataFrame:
+        """
+        Rows of a frame; columns carry their unit, as `step_time_s`.
+        """
     @property
     def alternatives(self) -> list[dict[str, typing.Any]]:
         """
@@ -616,7 +868,9 @@ class Plan:
         """
     @property
     def result(self) -> SearchResult:
-        ...
+        """
+        The layouts, best first
+        """
     @property
     def why_not(self) -> str | None:
         """
@@ -640,11 +894,25 @@ class Prediction:
         ...
     def __setstate__(self, arg0: tuple[typing.Any, ...]) -> None:
         ...
-    def to_dict(self) -> dict[str, typing.Any]:
+    def _repr_html_(self) -> str:
         ...
+    def timeline(self) -> list[dict[str, typing.Any]]:
+        """
+        Slices of the pipeline's timeline: stage, what ('forward', 'backward_input', ...), start_s, end_s, micro_batch, chunk.
+        """
+    def to_dict(self) -> dict[str, typing.Any]:
+        """
+        The document of `meshwright predict --json`; units in the keys.
+        """
+    def to_frame(self) -> pandas.DataFrame:
+        """
+        Rows of a frame; columns carry their unit, as `step_time_s`.
+        """
     @property
     def assumptions(self) -> list[str]:
-        ...
+        """
+        Every default that entered, in words
+        """
     @property
     def breakdown(self) -> Term:
         """
@@ -657,20 +925,38 @@ class Prediction:
         """
     @property
     def fits(self) -> bool:
-        ...
+        """
+        More likely than not
+        """
+    @property
+    def fits_probability(self) -> float:
+        """
+        That the peak stays below what the device holds
+        """
     @property
     def hfu(self) -> float:
-        ...
+        """
+        The same with work that is done again
+        """
     @property
     def job(self) -> Job:
-        ...
+        """
+        What was asked
+        """
     @property
     def layout(self) -> Layout:
-        ...
-    @property
-    def memory(self) -> dict[str, typing.Any]:
         """
-        Parts [B]
+        With every default of the stack stated
+        """
+    @property
+    def memory(self) -> dict[str, float]:
+        """
+        Parts at the worst stage [B]
+        """
+    @property
+    def memory_by_stage(self) -> list[dict[str, float]]:
+        """
+        The same parts of every pipeline stage, and their 'reserved' sum [B]
         """
     @property
     def mfu(self) -> float:
@@ -690,7 +976,7 @@ class Prediction:
     @property
     def peak_memory(self) -> float:
         """
-        Bytes
+        Bytes of the worst stage
         """
     @property
     def step_time(self) -> float:
@@ -698,34 +984,44 @@ class Prediction:
         Seconds
         """
     @property
-    def time(self) -> dict[str, typing.Any]:
+    def time(self) -> dict[str, float]:
         """
         Disjoint terms [s]
         """
     @property
     def tokens_per_s_per_gpu(self) -> float:
-        ...
+        """
+        Tokens per second of one accelerator
+        """
     @property
     def warnings(self) -> list[str]:
-        ...
+        """
+        What makes the figures less sure, in words
+        """
 class ResultStore:
     """
     Results of one scenario on disk (SQLite): none lost, none twice.
     """
-    def __init__(self, file: os.PathLike[str], scenario: Scenario) -> None:
+    def __init__(self, file: str | os.PathLike[str], scenario: Scenario) -> None:
         ...
     def __len__(self) -> int:
         ...
     def add(self, point: int, line: str) -> None:
-        ...
+        """
+        Keeps the result of a point.
+        """
     def commit(self) -> None:
         """
         Makes what was added durable.
         """
     def has(self, point: int) -> bool:
-        ...
+        """
+        Whether the result of that point is there
+        """
     def lines(self) -> list[str]:
-        ...
+        """
+        Every result, a line of JSON each.
+        """
 class Scenario:
     """
     Candidates, workloads, prices and questions: a procurement question.
@@ -745,13 +1041,15 @@ class Scenario:
         ...
     def __hash__(self) -> int:
         ...
-    def __init__(self, file: os.PathLike[str]) -> None:
+    def __init__(self, file: str | os.PathLike[str]) -> None:
         """
         Reads a scenario file with its includes.
         """
     def __repr__(self) -> str:
         ...
     def __setstate__(self, arg0: tuple[typing.Any, ...]) -> None:
+        ...
+    def _repr_html_(self) -> str:
         ...
     def conclude(self, lines: list[str]) -> dict[str, typing.Any]:
         """
@@ -761,9 +1059,15 @@ class Scenario:
         """
         Results of points by number, a line of JSON each; any process.
         """
+    def to_frame(self) -> pandas.DataFrame:
+        """
+        Rows of a frame; columns carry their unit, as `step_time_s`.
+        """
     @property
     def name(self) -> str:
-        ...
+        """
+        As the file has it
+        """
     @property
     def points(self) -> int:
         """
@@ -793,11 +1097,21 @@ class SearchResult:
         ...
     def __setstate__(self, arg0: tuple[typing.Any, ...]) -> None:
         ...
-    def to_dict(self) -> dict[str, typing.Any]:
+    def _repr_html_(self) -> str:
         ...
+    def to_dict(self) -> dict[str, typing.Any]:
+        """
+        The document of a search; units in the keys.
+        """
+    def to_frame(self) -> pandas.DataFrame:
+        """
+        Rows of a frame; columns carry their unit, as `step_time_s`.
+        """
     @property
     def assumptions(self) -> list[str]:
-        ...
+        """
+        Every default that entered, in words
+        """
     @property
     def considered(self) -> int:
         """
@@ -815,13 +1129,19 @@ class SearchResult:
         """
     @property
     def job(self) -> Job:
-        ...
+        """
+        What was asked
+        """
     @property
     def layouts(self) -> list[Layout]:
-        ...
+        """
+        Best first
+        """
     @property
     def objective(self) -> str:
-        ...
+        """
+        By what the layouts are ordered
+        """
     @property
     def pareto(self) -> list[Layout]:
         """
@@ -834,7 +1154,9 @@ class SearchResult:
         """
     @property
     def predictions(self) -> list[Prediction]:
-        ...
+        """
+        Of the layouts, best first
+        """
     @property
     def refused(self) -> list[tuple[str, int]]:
         """
@@ -848,7 +1170,7 @@ class SearchResult:
     @property
     def step_times(self) -> list[float]:
         """
-        Seconds
+        Of the layouts [s]
         """
 class Term:
     """
@@ -864,9 +1186,13 @@ class Term:
         ...
     def __hash__(self) -> int:
         ...
+    def __iter__(self) -> typing.Iterator[Term]:
+        ...
     def __repr__(self) -> str:
         ...
     def __setstate__(self, arg0: tuple[typing.Any, ...]) -> None:
+        ...
+    def _repr_html_(self) -> str:
         ...
     def compare(self, other: Term) -> Term:
         """
@@ -877,20 +1203,32 @@ class Term:
         The first term of that name, or None
         """
     def to_dict(self) -> dict[str, typing.Any]:
-        ...
+        """
+        The whole tree
+        """
+    def to_frame(self) -> pandas.DataFrame:
+        """
+        Rows of a frame; columns carry their unit, as `step_time_s`.
+        """
     def total(self) -> float:
         """
         Sum of the leaves
         """
     @property
     def formula(self) -> str:
-        ...
+        """
+        With its numbers
+        """
     @property
     def name(self) -> str:
-        ...
+        """
+        As tables show it
+        """
     @property
     def parts(self) -> list[Term]:
-        ...
+        """
+        Terms that sum to it
+        """
     @property
     def source(self) -> str:
         """
@@ -898,90 +1236,33 @@ class Term:
         """
     @property
     def unit(self) -> str:
-        ...
+        """
+        's' or 'B'
+        """
     @property
     def value(self) -> float:
         """
         Base units
         """
-class Transformer:
+def _checked_runs(files: typing.Sequence[str | os.PathLike[str]], hardware: str | os.PathLike[str] | None = None) -> str:
     """
-    The shapes of a decoder-only transformer. A value: see replace().
+    JSON text of `meshwright validate --json` for training runs.
     """
-    layers: int
-    def __copy__(self) -> Transformer:
-        ...
-    def __deepcopy__(self, memo: dict[str, typing.Any]) -> Transformer:
-        ...
-    def __eq__(self, other: typing.Any) -> bool:
-        ...
-    def __getstate__(self) -> tuple[typing.Any, ...]:
-        ...
-    def __hash__(self) -> int:
-        ...
-    def __init__(self, **kwargs: typing.Any) -> None:
-        """
-        Transformer(name='mine', layers=32, hidden=4096, heads=32, ffn_hidden=14336, vocab=128256, ...): the members of a model file.
-        """
-    def __repr__(self) -> str:
-        ...
-    def __setstate__(self, arg0: tuple[typing.Any, ...]) -> None:
-        ...
-    def flops_per_token(self, seq_len: int) -> float:
-        """
-        Model FLOPs of forward and backward per token, causal half of attention counted.
-        """
-    def replace(self, **kwargs: typing.Any) -> Transformer:
-        """
-        The same model with other members: model.replace(layers=16). None = the default.
-        """
-    def to_dict(self) -> dict[str, typing.Any]:
-        """
-        The members of a model file.
-        """
-    @property
-    def experts(self) -> int:
-        ...
-    @property
-    def family(self) -> str:
-        ...
-    @property
-    def ffn_hidden(self) -> int:
-        ...
-    @property
-    def head_dim(self) -> int:
-        ...
-    @property
-    def heads(self) -> int:
-        ...
-    @property
-    def hidden(self) -> int:
-        ...
-    @property
-    def is_moe(self) -> bool:
-        ...
-    @property
-    def kv_heads(self) -> int:
-        ...
-    @property
-    def name(self) -> str:
-        ...
-    @property
-    def parameters(self) -> ParameterCounts:
-        ...
-    @property
-    def top_k(self) -> int:
-        ...
-    @property
-    def vocab(self) -> int:
-        ...
-def accelerators() -> list[Accelerator]:
+def _fitted_runs(files: typing.Sequence[str | os.PathLike[str]], hardware: str | os.PathLike[str] | None = None, description: str = '') -> tuple[typing.Any, ...]:
     """
-    Every accelerator of the hardware database.
+    (overlay as JSON text, parameters, figures) of `meshwright calibrate runs`.
     """
-def cluster(name: str, *, nodes: int = 0, accelerators: int = 0, hardware: os.PathLike[str] | None = None) -> Cluster:
+def accelerators(*, hardware: str | os.PathLike[str] | None = None) -> list[Accelerator]:
+    """
+    Every accelerator of the hardware database with the overlays of the folder `hardware` and of the environment's MESHWRIGHT_HARDWARE.
+    """
+def cluster(name: str, *, nodes: int = 0, accelerators: int = 0, hardware: str | os.PathLike[str] | None = None) -> Cluster:
     """
     A reference cluster, a node name with a number of nodes, or a cluster file; `hardware` is a folder of overlays.
+    """
+def clusters(*, hardware: str | os.PathLike[str] | None = None) -> list[Cluster]:
+    """
+    Every reference cluster of the hardware database, with overlays as accelerators() takes them.
     """
 def collective(name: str, *, cluster: Cluster, sizes: list[float], ranks: int = 0, stride: int = 1, algorithm: str = '', protocol: str = '') -> list[dict[str, typing.Any]]:
     """
@@ -989,19 +1270,19 @@ def collective(name: str, *, cluster: Cluster, sizes: list[float], ranks: int = 
     """
 def launcher_flags(job: Job, layout: Layout, dialect: str = '') -> list[str]:
     """
-    Flags to paste into the launcher.
+    Flags or lines of a configuration to paste into the launcher of the job's stack, or of `dialect`.
     """
-def model(name: str) -> Transformer:
+def model(name: str) -> Model:
     """
     A model by preset name or from a Hugging Face config.json.
     """
-def models() -> list[Transformer]:
+def models() -> list[Model]:
     """
     Every model preset.
     """
-def nodes() -> list[Node]:
+def nodes(*, hardware: str | os.PathLike[str] | None = None) -> list[Node]:
     """
-    Every node of the hardware database.
+    Every node of the hardware database with the overlays of the folder `hardware` and of the environment's MESHWRIGHT_HARDWARE.
     """
 def parse_bandwidth(text: str) -> float:
     """
@@ -1027,7 +1308,11 @@ def plan(job: Job, *, top: int = 5, variants: bool = False, threads: int = 0, ma
     """
 def predict(job: Job, layout: Layout) -> Prediction:
     """
-    The prediction of one layout; Error where the framework refuses it.
+    The prediction of one layout; Error where it cannot run.
+    """
+def readable(value: float, unit: str) -> str:
+    """
+    A figure in base units for people: readable(0.0127, 's') is '12.7 ms'; units s, B, B/s, FLOP/s, FLOP, W, $, %, '' (a count).
     """
 def run(job: Job, tokens: typing.Any, layout: Layout | None = None, assume: typing.Any = None) -> typing.Any:
     """

@@ -2,43 +2,65 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pathlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ._meshwright import ResultStore, Scenario
+from . import pages
+from ._meshwright import ResultStore, Scenario, readable
+from .documents import Document
 from .executors import computed, in_chunks
 
-if TYPE_CHECKING:
-    import pandas as pd
 
+@dataclass(frozen=True, repr=False)
+class WhatIf(Document):
+    """An answered scenario; `text` is the document of `meshwright whatif --json`."""
 
-@dataclass(frozen=True)
-class WhatIf:
-    """An answered scenario."""
-
-    answer: dict[str, Any]  #: the document of `meshwright whatif --json`
     csv: str  #: one line a result
     html: str  #: a page that needs nothing else
 
     @property
+    def answer(self) -> dict[str, Any]:
+        """The whole answer; units stand in the keys."""
+        return self.to_dict()
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """A row a result: a candidate with a workload."""
+        return self.results
+
+    @property
     def results(self) -> list[dict[str, Any]]:
-        results: list[dict[str, Any]] = self.answer["results"]
+        """The same: a candidate with a workload each."""
+        results: list[dict[str, Any]] = self.to_dict()["results"]
         return results
+
+    def _repr_html_(self) -> str:
+        return pages.table(
+            repr(self),
+            [
+                {
+                    "candidate": r["candidate"],
+                    "workload": r["workload"],
+                    "layout": r.get("layout_text", ""),
+                    "days": r.get("days"),
+                    "cost": readable(r["cost_usd"], "$") if r.get("cost_usd") is not None else "",
+                    "power": readable(1e6 * r["power_mw"], "W") if r.get("power_mw") is not None else "",
+                    "goodput": readable(r["goodput"], "%") if r.get("goodput") is not None else "",
+                }
+                for r in self.results
+            ],
+        )
 
     @property
     def best(self) -> dict[str, Any]:
-        best: dict[str, Any] = self.answer["best"]
+        """The best candidate and why."""
+        best: dict[str, Any] = self.to_dict()["best"]
         return best
-
-    def to_dataframe(self) -> pd.DataFrame:
-        """One row a result."""
-        import pandas as pd
-
-        return pd.DataFrame(self.results)
 
 
 def whatif(
@@ -64,13 +86,18 @@ def whatif(
     if kept is None:
         for part in _computed(scenario, list(range(scenario.points)), executor, chunk, progress):
             lines.update(part)
-        return WhatIf(**scenario.conclude([lines[i] for i in sorted(lines)]))
+        return _concluded(scenario, [lines[i] for i in sorted(lines)])
     missing = [point for point in range(scenario.points) if not kept.has(point)]
     for part in _computed(scenario, missing, executor, chunk, progress):
         for point, line in part:
             kept.add(point, line)
         kept.commit()
-    return WhatIf(**scenario.conclude(kept.lines()))
+    return _concluded(scenario, kept.lines())
+
+
+def _concluded(scenario: Scenario, lines: list[str]) -> WhatIf:
+    parts = scenario.conclude(lines)
+    return WhatIf(json.dumps(parts["answer"]), parts["csv"], parts["html"])
 
 
 def _evaluate(scenario: Scenario, points: list[int]) -> list[tuple[int, str]]:

@@ -59,8 +59,7 @@ RunRecord read_any(const Reader& reader, const Catalog& catalog) {
 }  // namespace
 
 bool is_measured_job(const Reader& reader) {
-  return reader.is_object() && reader.has("measured") && reader.has("seq_len") && reader.has("global_batch") &&
-         reader.has("cluster");
+  return reader.is_object() && reader.has("measured") && reader.has("global_batch") && reader.has("cluster");
 }
 
 RunRecord read_measured_job(const Reader& reader, const Catalog& catalog) { return measured_job(reader, catalog, {}); }

@@ -109,6 +109,11 @@ Recompute recompute_meant(const std::string& version, Recompute recorded) {
   return recorded;
 }
 
+bool tuned_by_vendor(const std::string& set) {
+  static const std::vector<std::string> sets = list(document(), "tuned");
+  return std::ranges::find(sets, set) != sets.end();
+}
+
 std::string overlay_of_set(const std::string& set) {
   for (const Reader& entry : document().at("overlays").items()) {
     if (entry.at("set").string() == set) return entry.at("overlay").string();

@@ -27,6 +27,8 @@ const UsualChoices& usual_choices(const std::string& stack);
 std::string profile_of(std::string& stack, const std::string& version, const std::string& date);
 /// Recompute as such a version means it.
 Recompute recompute_meant(const std::string& version, Recompute recorded);
+/// Whether a source publishes the best layouts that a vendor found for its jobs.
+bool tuned_by_vendor(const std::string& set);
 /// The overlay that describes the machine of a source; "" where the catalogue does.
 std::string overlay_of_set(const std::string& set);
 

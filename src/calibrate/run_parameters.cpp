@@ -76,6 +76,23 @@ constexpr RunField gemm_row(std::string_view field) {
           [](const Job& j, const Layout&) { return same_rate(j.precision.gemm, T); }};
 }
 
+const AttentionEfficiency& attention(const Job& j) { return j.cluster.accelerator.efficiency.attention; }
+
+/// Kernels were timed by themselves on some devices: then a step has little to add.
+constexpr RunField attention_row(double spread, bool (*enters)(const Job&, const Layout&)) {
+  return {"attention.forward",
+          spread,
+          1,
+          device,
+          [](const Job& j) { return attention(j).forward; },
+          [](Figures& f, double v) {
+            AttentionEfficiency& a = f.accelerator.efficiency.attention;
+            const double factor = v / a.forward;
+            a.forward = v, a.backward *= factor, a.softmax *= factor;
+          },
+          enters};
+}
+
 }  // namespace
 
 std::span<const RunField> run_fields() {
@@ -90,14 +107,14 @@ std::span<const RunField> run_fields() {
       RunField{"scale_out.in_step", 0.3, 1, scale_out,
                [](const Job& j) { return j.cluster.platform.scale_out.in_step; },
                [](Figures& f, double v) { f.platform.scale_out.in_step = v; }, on_efa},
-      RunField{"attention.forward", 0.1, 1, device,
-               [](const Job& j) { return j.cluster.accelerator.efficiency.attention.forward; },
-               [](Figures& f, double v) {
-                 AttentionEfficiency& a = f.accelerator.efficiency.attention;
-                 const double factor = v / a.forward;
-                 a.forward = v, a.backward *= factor, a.softmax *= factor;
-               },
-               [](const Job& j, const Layout&) { return attention_kernel(j).fused; }},
+      attention_row(0.04,
+                    [](const Job& j, const Layout&) {
+                      return attention_kernel(j).fused && attention(j).evidence != Evidence::data_sheet;
+                    }),
+      attention_row(0.15,
+                    [](const Job& j, const Layout&) {
+                      return attention_kernel(j).fused && attention(j).evidence == Evidence::data_sheet;
+                    }),
       framework_number<&Framework::kernels, &StackKernels::gemm_efficiency>(
           "kernels.gemm_efficiency", 0.3, 1,
           [](const Job& j, const Layout&) { return own(j, "kernels.gemm_efficiency"); }),

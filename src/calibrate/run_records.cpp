@@ -130,6 +130,7 @@ void read_job_of_record(const Reader& record, const Catalog& catalog, RunRecord&
 void read_into(const Reader& record, const Catalog& catalog, RunRecord& run) {
   run.id = record.at("id").string();
   run.set = record.string_or("set", "");
+  run.tuned = tuned_by_vendor(run.set);
   run.tier = record.string_or("tier", "");
   run.task = record.string_or("task", "pretrain");
   run.framework = record.at("layout").string_or("framework", "other");
@@ -156,8 +157,9 @@ std::vector<Reader> published_runs() {
 }
 
 bool is_run_record(const Reader& record) {
+  // A job file states its batch beside its layout, a record in it.
   return record.is_object() && record.has("model") && record.has("cluster") && record.has("layout") &&
-         record.has("measured");
+         record.has("measured") && !record.has("global_batch");
 }
 
 RunRecord read_run_record(const Reader& record, const Catalog& catalog) {

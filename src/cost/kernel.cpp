@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 
+#include "meshwright/hardware/gemm_format.hpp"
+
 namespace meshwright::cost {
 namespace {
 
@@ -54,10 +56,10 @@ constexpr double output_bytes(DType t) { return std::max(2.0, bytes_per_element(
 /// fp4 carries a one-byte scale per 16 elements (nvfp4).
 constexpr double operand_bytes(DType t) { return t == DType::fp4 ? 0.5 + 1.0 / 16 : bytes_per_element(t); }
 
-const GemmEfficiency& efficiency_of(const Gemm& gemm, const Accelerator& device) {
-  const GemmEfficiency& block = device.efficiency.gemm_fp8_block;
-  const bool use_block = gemm.block_scaled && gemm.dtype == DType::fp8 && block.ceiling > 0;
-  return use_block ? block : device.efficiency.of(gemm.dtype);
+/// Stretch of the compute time by the alignment of rows.
+double misalignment(const GemmEfficiency& e, int aligned) {
+  if (aligned >= 16) return 1;
+  return e.misaligned[aligned >= 8 ? 0 : aligned >= 4 ? 1 : 2];
 }
 
 }  // namespace
@@ -71,7 +73,7 @@ Seconds memory_bound_time(Bytes bytes, const Accelerator& device, double kernels
 }
 
 Seconds gemm_time(const Gemm& gemm, const Accelerator& device, Clocks clocks) {
-  return gemm_time(gemm, device, efficiency_of(gemm, device), clocks);
+  return gemm_time(gemm, device, efficiency_of(device.efficiency, {gemm.dtype, gemm.block_scaled}), clocks);
 }
 
 Seconds gemm_time(const Gemm& gemm, const Accelerator& device, const GemmEfficiency& e, Clocks clocks) {
@@ -80,6 +82,7 @@ Seconds gemm_time(const Gemm& gemm, const Accelerator& device, const GemmEfficie
   const double rate = device.peak(gemm.dtype).value() * e.ceiling;
   const double sms = std::max(1, device.sm_count);
   double compute = paid_outputs(m, n, gemm.groups, sms) * 2 * (k + e.k_half) / rate;
+  compute *= misalignment(e, gemm.aligned);
   compute *= clocks == Clocks::sustained ? 1 / e.sustained : 1 + e.fade * compute / (compute + fade_half);
   const double result = gemm.result_bytes > 0 ? gemm.result_bytes : output_bytes(gemm.dtype);
   const double operands = operand_bytes(gemm.dtype) * (m + n) * k + result * m * n;

@@ -4,16 +4,15 @@
 #include <string>
 
 #include "hardware/efficiency_reader.hpp"
+#include "hardware/fields.hpp"
+#include "meshwright/hardware/gemm_format.hpp"
 
 namespace meshwright::hardware {
 namespace {
 
 double fraction(const Reader& object, std::string_view key, double fallback) {
   const auto member = object.find(key);
-  if (!member) return fallback;
-  const double value = member->number();
-  if (value < 1e-6 || value > 1) member->fail("expected a fraction above 0 and at most 1, found " + member->dump());
-  return value;
+  return member ? stated_fraction(*member) : fallback;
 }
 
 double not_negative(const Reader& object, std::string_view key, double fallback) {
@@ -24,6 +23,19 @@ double not_negative(const Reader& object, std::string_view key, double fallback)
   return value;
 }
 
+/// Factors of at least 1, by falling alignment.
+std::array<double, 3> slowdowns(const Reader& object, std::string_view key, std::array<double, 3> values) {
+  const auto member = object.find(key);
+  if (!member) return values;
+  const std::vector<Reader> items = member->items();
+  if (items.size() != values.size()) member->fail("expected three numbers, for rows aligned to 8, 4 and 2 bytes");
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values[i] = items[i].number();
+    if (values[i] < 1 || values[i] > 100) items[i].fail("expected a factor from 1 to 100, found " + items[i].dump());
+  }
+  return values;
+}
+
 Evidence evidence_of(const Reader& object, Evidence fallback) {
   static const std::vector<std::string> names(evidence_names.begin(), evidence_names.end());
   const auto member = object.find("evidence");
@@ -32,7 +44,7 @@ Evidence evidence_of(const Reader& object, Evidence fallback) {
 
 void read_gemm(const Reader& r, GemmEfficiency& e) {
   r.allow_only({"ceiling", "sustained", "fade", "floor", "k_half", "k_step", "memory", "cast_floor", "cast_memory",
-                "evidence", "source"});
+                "misaligned", "evidence", "source"});
   e.ceiling = fraction(r, "ceiling", e.ceiling);
   e.sustained = fraction(r, "sustained", e.sustained);
   e.fade = not_negative(r, "fade", e.fade);
@@ -42,6 +54,7 @@ void read_gemm(const Reader& r, GemmEfficiency& e) {
   e.memory = fraction(r, "memory", e.memory);
   e.cast_floor = r.quantity_or("cast_floor", e.cast_floor);
   e.cast_memory = fraction(r, "cast_memory", e.cast_memory);
+  e.misaligned = slowdowns(r, "misaligned", e.misaligned);
   e.evidence = evidence_of(r, e.evidence);
   e.source = r.string_or("source", e.source);
 }
@@ -122,9 +135,7 @@ void read_device(std::vector<Accelerator>& accelerators, const Reader& r) {
   }
   if (const auto gemm = r.find("gemm")) {
     for (const std::string& key : gemm->keys()) {
-      GemmEfficiency& e = key == "fp8-block" ? device->efficiency.gemm_fp8_block
-                                             : device->efficiency.of(parse_dtype(key, gemm->where()));
-      read_gemm(gemm->at(key), e);
+      read_gemm(gemm->at(key), own_figures(device->efficiency, parse_gemm_format(key, gemm->where())));
     }
   }
   if (const auto attention = r.find("attention")) read_attention(*attention, device->efficiency.attention);

@@ -32,12 +32,22 @@ double gradient_bytes(const Job& job) {
   return inside ? 2 * bytes_of(s.gradients, job.precision.rest) : 0;
 }
 
+/// Bytes that rows of `elements` start at multiples of, at most 16: an undivided vocabulary, odd shards.
+int alignment(double elements, double bytes) {
+  const auto row = static_cast<long long>(elements) * static_cast<long long>(bytes);
+  return static_cast<int>(std::min(16LL, row & -row));
+}
+
 Kernels gemm_kernels(const Operator& op, const Job& job) {
   const Accelerator& device = job.cluster.accelerator;
   const Precision& recipe = job.precision;
   const bool low = op.low_precision || (op.part == OperatorPart::head && job.recipe.precision.head == StateFormat::fp8);
   const bool experts = op.kind == OperatorKind::grouped_gemm;
   const double groups = experts ? at_once(op, job.recipe.kernels.expert_gemm) : op.groups;
+  // Weights are stored n by k, activations m by k and m by n: m alone never lies along a row.
+  const int aligned =
+      low ? 16
+          : std::min(alignment(op.n, bytes_per_element(recipe.rest)), alignment(op.k, bytes_per_element(recipe.rest)));
   const auto time = [&](double m, double n, double k, double result_bytes) {
     return op.groups / groups *
            gemm_time({.m = m,
@@ -46,7 +56,8 @@ Kernels gemm_kernels(const Operator& op, const Job& job) {
                       .groups = groups,
                       .dtype = low ? recipe.gemm : recipe.rest,
                       .block_scaled = recipe.name == "fp8-block",
-                      .result_bytes = result_bytes},
+                      .result_bytes = result_bytes,
+                      .aligned = aligned},
                      device) /
            gemm_efficiency(op, job);
   };

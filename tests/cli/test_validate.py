@@ -68,3 +68,19 @@ def test_a_stack_that_no_profile_knows_is_counted_apart(meshwright, tmp_path):
     groups = document["summary"]["by_group"]
     assert groups["all"]["count"] == 1
     assert groups["unknown stack:somestack"]["count"] == 1
+
+
+def test_promise_plans_what_vendors_tuned(meshwright, tmp_path):
+    tuned = changed(RECORD, id="best", set="nemo")
+    slower = changed(RECORD, id="slower", set="nemo", measured={"step_time_s": 9.0})
+    ordinary = changed(RECORD, id="ordinary", set="someone", layout={"global_batch": 128})
+    path = tmp_path / "records.jsonl"
+    path.write_text("".join(json.dumps(record) + "\n" for record in (slower, tuned, ordinary)))
+    result = meshwright("validate", "--promise", path, "--json")
+    assert result.returncode == 0, result.stderr
+    document = json.loads(result.stdout)
+    (job,) = document["jobs"]
+    assert job["id"] == "best" and job["measured_s"] == 6.0
+    assert job["planned_s"] <= job["predicted_of_it_s"]
+    assert document["summary"]["dense"]["median"] == job["planned_s"] / 6.0 and document["summary"]["moe"]["count"] == 0
+    assert "dense" in meshwright("validate", "--promise", path).stdout

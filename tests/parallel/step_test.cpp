@@ -133,8 +133,40 @@ TEST(Step, EagerHostIsAFloor) {
   EXPECT_LT(total(step_of(compiled, l).time).value(), floor);
 }
 
+TEST(Step, AShardedOptimizerMayReduceAllOfTheGradientsAfterTheBackwardPass) {
+  // nanotron: ZeRO-0 reduces buckets beside the last backward pass; ZeRO-1 all-reduces one buffer after it, gathers the
+  // parameters, and copies the slice of each tensor and rank.
+  const Job job = job_on("aws-p5.48xlarge", 64, llama(16, 2048, 8192, 32, 32), 4096, 64, "nanotron");
+  const Layout replicas{.dp = 64, .micro_batch = 1, .zero_stage = 0};
+  Layout sharded = replicas;
+  sharded.zero_stage = 1;
+  const Step whole = step_of(job, sharded);
+  EXPECT_EQ(whole.hidden.data_parallel, Seconds{});
+  EXPECT_GT(step_of(job, replicas).hidden.data_parallel, Seconds{});
+  EXPECT_GT(whole.time.data_parallel, step_of(job, replicas).time.data_parallel);
+  const Job scatters = with_stack(job, [](Framework& stack) { stack.overlap.sharded_all_reduce = false; });
+  EXPECT_LT(step_of(scatters, sharded).time.data_parallel, whole.time.data_parallel);
+  const Job flat = with_stack(job, [](Framework& stack) { stack.host.gather_slice = {}; });
+  const double tensors = 16 * 6 + 3;  // of a layer: two norms and four products; embedding, norm and head
+  EXPECT_NEAR((whole.time.data_parallel - step_of(flat, sharded).time.data_parallel).value(),
+              64 * tensors * job.framework.host.gather_slice.value(), 1e-3);
+}
+
+TEST(Step, AnUndividedVocabularySlowsTheHead) {
+  Transformer model = llama(16, 2048, 8192, 32, 32);
+  model.vocab = 50257;
+  const Job padded = job_on("dgx-a100-80gb", 8, model, 1024, 8);
+  const Job as_it_is = with_stack(padded, [](Framework& stack) { stack.rules.vocab_multiple = 0; });
+  const auto head = [](const Job& job, int tp) {
+    Tables tables(job);
+    return tables.entries({.tp = tp, .dp = 8 / tp}).shard->head.forward.compute;
+  };
+  EXPECT_GT(head(as_it_is, 1), 1.5 * head(padded, 1));
+  EXPECT_NEAR(head(as_it_is, 2) / head(padded, 2), 1, 0.02);  // 25,128 columns are a multiple of eight
+}
+
 const BlockCost& mixture_block(Tables& tables, const Layout& layout) {
-  return tables.entries(layout).shard->blocks.front();
+  return tables.entries(layout).shard->sections[1];
 }
 
 TEST(Step, GraphsAndGroupedExpertsTakeLaunchesOffTheHost) {
@@ -232,7 +264,7 @@ TEST(Step, BytesScaleWithTheFormat) {
     Tables tables(
         with_stack(with_precision(plain, format), [](Framework& stack) { stack.overlap.tp_backward = false; }));
     const Entries e = tables.entries(l);
-    const Pass pass = e.shard->blocks[0].forward + e.shard->blocks[0].backward;
+    const Pass pass = e.shard->sections[1].forward + e.shard->sections[1].backward;
     return std::array{e.shard->boundary.value(), pass.tensor.value(),
                       tables.constants().reduce_bytes * tables.constants().parameter_bytes};
   };

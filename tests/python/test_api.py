@@ -1,6 +1,10 @@
 """The package as a notebook uses it."""
 
-import math
+import json
+import sys
+import threading
+import time
+import types
 
 import pytest
 
@@ -76,12 +80,83 @@ def test_collective_rows(job):
     rows = mw.collective("all_reduce", cluster=job.cluster, ranks=8, sizes=[2**20, 2**30])
     assert rows[1]["busbw_gbps"] == pytest.approx(rows[1]["algbw_gbps"] * 2 * 7 / 8)
     assert rows[1]["time_us"] > rows[0]["time_us"]
-    assert len(mw.busbw({"auto": rows}).data) == 1
+    curve = mw.collective_curve("all_reduce", cluster=job.cluster, ranks=8, sizes=[2**20, 2**30])
+    assert curve.rows == rows and list(curve) == rows and len(curve.to_frame()) == 2
+    assert len(mw.collective_curve("all_gather", cluster=job.cluster)) == 24, "nccl-tests' usual sizes"
 
 
-def test_waterfall(prediction):
-    figure = mw.waterfall(prediction)
-    assert math.isclose(figure.data[0].y[-1], 1e3 * prediction.step_time)
+def test_memory_of_every_stage(job):
+    prediction = mw.predict(job, mw.Layout(tp=2, pp=4, dp=8))
+    stages = prediction.memory_by_stage
+    assert len(stages) == 4
+    assert max(stage["reserved"] for stage in stages) == prediction.peak_memory
+    assert stages[0]["activations"] > stages[3]["activations"], "1F1B keeps more micro-batches on early stages"
+    assert set(stages[0]) == set(prediction.memory) | {"reserved"}
+
+
+def test_timeline_ends_with_the_step(job):
+    prediction = mw.predict(job, mw.Layout(tp=2, pp=4, dp=8))
+    slices = prediction.timeline()
+    assert {s["stage"] for s in slices} == {0, 1, 2, 3}
+    assert max(s["end_s"] for s in slices) == pytest.approx(prediction.step_time, rel=0.02)
+    forwards = [s for s in slices if s["what"] == "forward" and s["stage"] == 0]
+    assert len(forwards) == 128 / 8, "micro-batches"
+
+
+@pytest.mark.parametrize("way", ["dict", "folder", "file", "object"])
+def test_models_of_hugging_face(way, tmp_path):
+    config = {"model_type": "llama", "hidden_size": 4096, "intermediate_size": 14336, "num_hidden_layers": 32,
+              "num_attention_heads": 32, "num_key_value_heads": 8, "vocab_size": 128256, "tie_word_embeddings": False}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    source = {"dict": config, "folder": tmp_path, "file": tmp_path / "config.json", "object": types.SimpleNamespace(to_dict=lambda: config)}
+    model = mw.Model.from_huggingface(source[way], name="mine")
+    assert model.name == "mine" and model.parameters.total == mw.model("llama-3.1-8b").parameters.total
+
+
+def test_models_of_the_hub(tmp_path, monkeypatch):
+    asked = []
+
+    def hf_hub_download(name, file):
+        asked.append((name, file))
+        (tmp_path / "config.json").write_text(json.dumps({"model_type": "mamba"}))
+        return str(tmp_path / "config.json")
+
+    monkeypatch.setitem(sys.modules, "huggingface_hub", types.SimpleNamespace(hf_hub_download=hf_hub_download))
+    with pytest.raises(mw.Error, match="mamba"):
+        mw.Model.from_huggingface("someone/some-model")
+    assert asked == [("someone/some-model", "config.json")]
+    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
+    with pytest.raises(mw.Error, match="pip install huggingface_hub"):
+        mw.Model.from_huggingface("someone/some-model")
+    for wrong in (7, tmp_path / "missing.json"):
+        with pytest.raises(mw.Error):
+            mw.Model.from_huggingface(wrong)
+
+
+def test_figures_for_people():
+    assert mw.readable(0.0127, "s") == "12.7 ms" and mw.readable(450e9, "B/s") == "450 GB/s"
+    assert mw.readable(0.417, "%") == "41.7 %"
+    with pytest.raises(mw.Error, match="unit"):
+        mw.readable(1.0, "parsec")
+
+
+def test_the_lock_is_released():
+    """A long search in one thread never stops another one for long."""
+    job = mw.Job(model=mw.model("deepseek-v3"), cluster=mw.cluster("dgx-h100", nodes=256), seq_len=4096, global_batch=15360)
+    took, gaps = [], []
+
+    def work():
+        start = time.perf_counter()
+        mw.search(job, threads=1, top=50, variants=True)
+        took.append(time.perf_counter() - start)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    while thread.is_alive():
+        start = time.perf_counter()
+        time.sleep(0.001)
+        gaps.append(time.perf_counter() - start)
+    assert len(gaps) > 10 and max(gaps) < 0.5 * took[0], (max(gaps), took)
 
 
 def test_models_and_hardware():

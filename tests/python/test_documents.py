@@ -40,6 +40,19 @@ def test_notebook_runs(path):
     NotebookClient(notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": str(ROOT)}}).execute()
 
 
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=[path.stem for path in NOTEBOOKS])
+def test_notebook_has_its_outputs_and_stays_small(path):
+    cells = [cell for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code"]
+    outputs = [output for cell in cells for output in cell.outputs]
+    assert sum(bool(cell.outputs) for cell in cells) >= 0.7 * len(cells), "run script/notebooks"
+    assert not any(output.output_type in ("error", "stream") for output in outputs)
+    assert path.stat().st_size < 200_000
+
+
+def test_notebooks_are_seven():
+    assert [path.stem[:2] for path in NOTEBOOKS] == [f"0{number}" for number in range(1, 8)]
+
+
 def readme_commands():
     """Lines of the README's console blocks that call the program."""
     blocks = re.findall(r"```console\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.S)

@@ -4,6 +4,7 @@ import copy
 import inspect
 import pickle
 
+import pandas as pd
 import pytest
 from conftest import ROOT
 
@@ -27,14 +28,25 @@ def values():
     ]
 
 
+@pytest.fixture(scope="module")
+def documents(values):
+    """Answers whose classes are Python's."""
+    return [
+        mw.collective_curve("all_reduce", cluster=values[0].cluster, ranks=8, sizes=[2**20, 2**30]),
+        mw.Validation('{"runs": [], "summary": {"by_group": {}}}'),
+        mw.Calibration("{}", "[]", "{}"),
+        mw.WhatIf('{"results": [], "best": {}}', "", ""),
+    ]
+
+
 def test_every_class_is_tried(values):
     classes = {c for _, c in inspect.getmembers(_meshwright, inspect.isclass) if c is not mw.Error}
     passing = {_meshwright.Outcome, _meshwright.ResultStore}  # lives while an objective looks at it; an open file
     assert classes - passing == {type(v) for v in values}
 
 
-def test_values_come_back_equal(values):
-    for value in values:
+def test_values_come_back_equal(values, documents):
+    for value in [*values, *documents]:
         for other in (pickle.loads(pickle.dumps(value)), copy.copy(value), copy.deepcopy(value)):
             assert other == value and hash(other) == hash(value), value
             assert repr(other) == repr(value)
@@ -42,6 +54,46 @@ def test_values_come_back_equal(values):
                 assert other.to_dict() == value.to_dict()
         assert value != "something else"
         assert not repr(value).startswith("<meshwright."), "has a repr of its own"
+
+
+def test_notebooks_show_every_value(values, documents):
+    for value in [*values, *documents]:
+        page = value._repr_html_()
+        assert page.startswith("<table>") and page.count("<table>") == page.count("</table>")
+        assert isinstance(value.to_frame(), pd.DataFrame)
+    hostile = mw.Model(name="<script>alert(1)</script>", layers=2, hidden=256, heads=4, ffn_hidden=1024, vocab=1000)
+    assert "<script>" not in hostile._repr_html_() and "&lt;script&gt;" in hostile._repr_html_()
+
+
+def test_frames_of_values(values):
+    job, layout, prediction, result = values[:4]
+    assert result.to_frame()["step_time_s"].tolist() == result.step_times
+    assert prediction.to_frame()["breakdown.compute_s"][0] == prediction.time["compute"]
+    terms = prediction.breakdown.to_frame()
+    assert terms["value"][0] == pytest.approx(prediction.step_time) and "/" in terms["term"][1]
+    assert job.cluster.accelerator.to_frame()["memory_bandwidth"][0] == job.cluster.accelerator.memory_bandwidth
+    assert mw.to_dataframe([prediction, prediction])["step_time_s"].tolist() == 2 * [prediction.step_time]
+
+
+def test_everything_is_documented():
+    """Every class, property and function says what it is; figures say their unit."""
+    missing = []
+    for name in mw.__all__:
+        value = getattr(mw, name)
+        if inspect.isclass(value) and value is not mw.Error:
+            fields = {k: v for k, v in vars(value).items() if not k.startswith("_") and (callable(v) or isinstance(v, property))}
+            missing += [f"{name}.{field}" for field, v in fields.items() if not _said(v)]
+        if (inspect.isclass(value) or callable(value)) and not _said(value):
+            missing.append(name)
+    assert not missing
+    for value in (mw.Prediction.step_time, mw.Prediction.p10, mw.Level.latency, mw.SearchResult.step_times, mw.Outcome.time):
+        assert "econds" in value.__doc__ or "[s]" in value.__doc__
+
+
+def _said(value):
+    """The text of a docstring below the signatures that pybind11 puts first."""
+    text = inspect.getdoc(value) or ""
+    return "".join(line for line in text.splitlines() if "->" not in line).strip()
 
 
 def test_different_values_differ(values):
@@ -61,6 +113,23 @@ def test_overlays_travel_with_a_pickle(tmp_path):
     assert again != mw.cluster("dgx-h100", nodes=2)
 
 
+def test_lists_of_hardware_honour_overlays(tmp_path, monkeypatch):
+    (tmp_path / "mine.json").write_text("""{"description": "ours",
+        "accelerators": [{"name": "H100-SXM5-80GB", "tdp": "650 W"}],
+        "nodes": [{"name": "dgx-h100", "nic_bandwidth": "800 Gb/s"}],
+        "clusters": [{"name": "ours", "node": "dgx-h100", "nodes": 7}]}""")
+    plain = {a.name: a.tdp for a in mw.accelerators()}
+    named = {a.name: a for a in mw.accelerators(hardware=tmp_path)}
+    assert (plain["H100-SXM5-80GB"], named["H100-SXM5-80GB"].tdp) == (700, 650)
+    assert pickle.loads(pickle.dumps(named["H100-SXM5-80GB"])).tdp == 650
+    assert {n.name: n.nic_bandwidth for n in mw.nodes(hardware=tmp_path)}["dgx-h100"] == 100e9
+    assert "ours" not in {c.name for c in mw.clusters()}
+    monkeypatch.setenv("MESHWRIGHT_HARDWARE", str(tmp_path))
+    assert {a.name: a.tdp for a in mw.accelerators()}["H100-SXM5-80GB"] == 650
+    assert {n.name: n.nic_bandwidth for n in mw.nodes()}["dgx-h100"] == 100e9
+    assert {c.name: c.nodes for c in mw.clusters()}["ours"] == 7
+
+
 def test_replace_says_something_else():
     cluster = mw.cluster("dgx-h100", nodes=4)
     assert cluster.replace(network={"oversubscription": [4]}).network.oversubscription == [4]
@@ -74,6 +143,9 @@ def test_results_iterate():
     job = mw.Job(model=mw.model("llama-3.1-8b"), cluster=mw.cluster("dgx-h100"), seq_len=8192, global_batch=128)
     result = mw.search(job, top=3)
     assert [p.layout for p in result] == result.layouts and result[-1] == result[len(result) - 1]
+    plan = mw.plan(job, top=3)
+    assert [p.layout for p in plan] == result.layouts and len(plan) == 3
+    assert [part.name for part in result[0].breakdown] == [part.name for part in result[0].breakdown.parts]
     with pytest.raises(IndexError):
         result[len(result)]
 
@@ -112,5 +184,5 @@ def test_models_are_checked():
         mw.cluster("dgx-h100").with_nic(-1.0)
     with pytest.raises(mw.Error):
         mw.place_group(mw.cluster("dgx-h100"), 16)
-    mine = mw.Transformer(name="mine", layers=2, hidden=256, heads=4, ffn_hidden=1024, vocab=1000)
+    mine = mw.Model(name="mine", layers=2, hidden=256, heads=4, ffn_hidden=1024, vocab=1000)
     assert mine.head_dim == 64 and mine.parameters.total > 1e6

@@ -63,7 +63,7 @@ def test_the_answer_is_that_of_the_program(answer, tmp_path, meshwright):
     shown = json.loads(meshwright("whatif", path, "--json").stdout)
     assert answer.answer == shown
     assert mw.whatif(path).answer == shown
-    assert answer.to_dataframe().shape[0] == 10
+    assert answer.to_frame().shape[0] == 10
     assert answer.csv.count("\r\n") == 11
     assert answer.html.startswith("<!doctype html>")
 

@@ -1,6 +1,7 @@
 // meshwright validate: predictions beside measured records of every kind that it recognises.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -10,6 +11,7 @@
 #include "meshwright/core/names.hpp"
 #include "meshwright/core/reader.hpp"
 #include "progress.hpp"
+#include "promise.hpp"
 #include "validation.hpp"
 
 namespace meshwright::cli {
@@ -18,7 +20,7 @@ namespace {
 struct Options {
   std::vector<std::string> records;
   LogCompletion log;
-  bool json = false, markdown = false;
+  bool json = false, markdown = false, promise = false;
 };
 
 bool ends_with(const std::string& path, std::string_view plain) {
@@ -96,8 +98,22 @@ void check_file(const std::string& path, const Options& options, const Catalog& 
   }
 }
 
+/// Training runs only: what they measured is compared with what a plan of the same job promises.
+void compare_promises(const Options& options, const Catalog& catalog) {
+  std::vector<RunRecord> runs;
+  const auto add = [&](const Reader& record) {
+    if (is_run_record(record)) runs.push_back(read_run_record(record, catalog));
+  };
+  if (options.records.empty()) std::ranges::for_each(published_runs(), add);
+  for (const std::string& path : options.records) std::ranges::for_each(Reader::lines(path), add);
+  const std::vector<Promise> all = promises(runs);
+  if (options.json) return print_json(promises_json(all));
+  std::cout << (options.markdown ? promises_markdown(all) : promises_text(all));
+}
+
 void run(const Options& options, const Globals& globals) {
   const Catalog catalog = load_catalog(globals.hardware);
+  if (options.promise) return compare_promises(options, catalog);
   Validation validation;
   if (options.records.empty()) {
     for (const Reader& record : published_runs()) check_record(record, catalog, validation);
@@ -116,6 +132,7 @@ void add_validate(CLI::App& command, const Globals& globals) {
   add_log_options(command, options->log);
   command.add_flag("--json", options->json, "One JSON document: an entry a record, and a summary by group");
   command.add_flag("--markdown", options->markdown, "The accuracy page of the documentation (training runs)");
+  command.add_flag("--promise", options->promise, "Plan the jobs that vendors tuned, and compare with their best");
   command.callback([options, &globals] { run(*options, globals); });
 }
 

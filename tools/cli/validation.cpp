@@ -5,40 +5,13 @@
 #include <algorithm>
 #include <map>
 
+#include "meshwright/calibrate/json.hpp"
 #include "table.hpp"
 
 namespace meshwright::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-Json optional_number(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
-Json optional_text(const std::optional<std::string>& value) { return value ? Json(*value) : Json(); }
-
-Json run_json(const RunCheck& c) {
-  Json entry = {{"id", c.id},     {"kind", c.kind},           {"set", c.set},           {"tier", c.tier},
-                {"task", c.task}, {"framework", c.framework}, {"device", c.accelerator}};
-  if (!c.state.empty()) entry["state"] = c.state;
-  entry["predicted"] = nullptr;
-  if (c.prediction) {
-    const Prediction& p = *c.prediction;
-    entry["predicted"] = {{"step_time_s", p.step_time.value()},
-                          {"peak_memory_bytes", c.logged_peak.value_or(p.memory.reserved).value()},
-                          {"comm_share", p.comm_share},
-                          {"mfu", p.mfu},
-                          {"p10_s", p.p10.value()},
-                          {"p90_s", p.p90.value()}};
-    Json& terms = entry["predicted"]["breakdown"] = Json::object();
-    describe(p.time, [&](const char* term, Seconds time) { terms[std::string(term) + "_s"] = time.value(); });
-  }
-  entry["measured"] = {{"step_time_s", c.measured.step_time ? Json(c.measured.step_time->value()) : Json()},
-                       {"peak_memory_bytes", c.measured.peak_memory ? Json(c.measured.peak_memory->value()) : Json()},
-                       {"mfu", optional_number(c.measured.mfu)}};
-  entry["relative_error"] = {{"step_time", optional_number(c.step_time_error)},
-                             {"peak_memory", optional_number(c.peak_memory_error)}};
-  entry["skipped"] = optional_text(c.skipped);
-  return entry;
-}
 
 Json collective_json(const CollectiveCheck& c) {
   Json entry = {{"id", c.id},       {"kind", "collective"},   {"collective", name(c.collective)},
@@ -83,12 +56,6 @@ Json loggopsim_json(const std::string& id, const LoggopsimCheck& c) {
           {"predicted", {{"makespan_ns", c.predicted_makespan}}},
           {"measured", {{"makespan_ns", c.recorded_makespan}}},
           {"skipped", nullptr}};
-}
-
-Json figures_json(const ErrorFigures& f) {
-  return {{"count", f.count},           {"skipped", f.skipped}, {"mape", f.mean},
-          {"median_ape", f.median},     {"p90_ape", f.p90},     {"bias", f.bias},
-          {"baseline_mape", f.baseline}};
 }
 
 /// Shares and errors of the kinds that are no training runs.
@@ -144,37 +111,20 @@ std::vector<Other> others(const Validation& v) {
   return rows;
 }
 
-/// Groups in reading order: headline, all, then by kind and size.
-std::vector<std::pair<std::string, ErrorFigures>> ordered(const std::map<std::string, ErrorFigures>& groups) {
-  std::vector<std::pair<std::string, ErrorFigures>> rows(groups.begin(), groups.end());
-  const auto rank = [](const std::string& group) {
-    constexpr std::string_view order[] = {"headline", "all", "tier", "framework", "device", "precision", "set", "task"};
-    return std::ranges::find_if(order, [&](std::string_view prefix) { return group.starts_with(prefix); }) - order;
-  };
-  std::ranges::stable_sort(rows, {}, [&](const auto& row) { return std::pair{rank(row.first), -row.second.count}; });
-  return rows;
-}
-
 }  // namespace
 
 Json validation_json(const Validation& v) {
-  Json document = {{"runs", Json::array()}};
-  for (const RunCheck& c : v.runs) document["runs"].push_back(run_json(c));
+  Json document = Json::parse(to_json(v.runs));
   for (const CollectiveCheck& c : v.collectives) document["runs"].push_back(collective_json(c));
   for (const KernelErrors& k : v.kernels) document["runs"].push_back(kernel_json(k));
   for (const auto& [id, c] : v.choices) document["runs"].push_back(choice_json(id, c));
   for (const auto& [id, c] : v.loggopsim) document["runs"].push_back(loggopsim_json(id, c));
   for (const LeftOutRecord& r : v.left_out)
     document["runs"].push_back({{"id", r.where}, {"kind", "unknown"}, {"skipped", r.why}});
-  const auto groups = figures_by_group(v.runs);
-  const auto all = groups.find("all");
-  const ErrorFigures total = all == groups.end() ? ErrorFigures{} : all->second;
-  Json by_group = Json::object();
-  for (const auto& [name, figures] : ordered(groups)) by_group[name] = figures_json(figures);
-  for (const Other& other : others(v)) by_group[other.name] = other.json;
-  const auto skipped = std::ranges::count_if(document["runs"], [](const Json& r) { return !r["skipped"].is_null(); });
-  document["summary"] = {{"count", document["runs"].size()}, {"skipped", skipped},   {"mape", total.mean},
-                         {"median_ape", total.median},       {"p90_ape", total.p90}, {"by_group", by_group}};
+  Json& summary = document["summary"];
+  summary["count"] = document["runs"].size();
+  summary["skipped"] = std::ranges::count_if(document["runs"], [](const Json& r) { return !r["skipped"].is_null(); });
+  for (const Other& other : others(v)) summary["by_group"][other.name] = other.json;
   return document;
 }
 
@@ -190,7 +140,7 @@ std::string validation_text(const Validation& v) {
                  {"p90"},
                  {"bias"},
                  {"constant rate"}});
-    for (const auto& [name, f] : ordered(figures_by_group(v.runs))) {
+    for (const auto& [name, f] : in_reading_order(figures_by_group(v.runs))) {
       table.add({name, fmt::format("{}", f.count), fmt::format("{}", f.skipped), percent(f.median), percent(f.mean),
                  percent(f.p90), fmt::format("{:+.1f}", 100 * f.bias), percent(f.baseline)});
     }

@@ -21,6 +21,7 @@ struct RunRecord {
   std::string id, set, tier, task, framework, accelerator;
   std::string family;                  ///< of stacks whose accuracy is shown together: "megatron", "fsdp", ...
   bool unknown_stack = false;          ///< no profile knows the stack: predicted as any
+  bool tuned = false;                  ///< from a source that publishes the best layouts a vendor found
   std::string state;                   ///< "wait", "slow-twin": a sick job, told from its twins alone; else ""
   std::optional<std::string> skipped;  ///< why it is not predicted; then job and layout are not filled
   Job job;                             ///< with every null that a rule resolved among its assumptions

@@ -15,16 +15,17 @@ struct Gemm {
   DType dtype = DType::bf16;
   bool block_scaled = false;  ///< fp8 with a scale per block of 128 instead of one per tensor
   double result_bytes = 0;    ///< read and written of each result; 0 = it is written in 16 bits or its own format
+  int aligned = 16;           ///< bytes that rows of A, B and C start at multiples of: 16, 8, 4 or 2
   bool cast = false;          ///< quantise A (m x k) from bf16 first, in a kernel of its own
 };
 
 /// Seconds of C(m,n) = A(m,k) B(k,n):
 ///   floor + k_step k + (compute^3 + memory^3)^(1/3) [+ cast].
 /// compute = min over output tiles of waves * SMs * tile * 2 (k + k_half) / rate: partial tiles and partial waves are
-/// paid for, small tiles run at a lower rate. memory = operands and result once over the achieved bandwidth.
-/// Monotone in m, n, k and groups; never faster than peak or bandwidth allow; zero work takes zero time.
-/// Ignores operands left in cache by an earlier kernel and the layout of the operands.
-/// tests/cost/kernel_test.cpp checks the laws, `meshwright validate` the published points.
+/// paid for, small tiles run at a lower rate, and so do rows that are not aligned to 16 bytes. memory = operands and
+/// result once over the achieved bandwidth. Monotone in m, n, k and groups at one alignment; never faster than peak or
+/// bandwidth allow; zero work takes zero time. Ignores operands left in cache by an earlier kernel and the layout of
+/// the operands. tests/cost/kernel_test.cpp checks the laws, `meshwright validate` the published points.
 Seconds gemm_time(const Gemm& gemm, const Accelerator& device, Clocks clocks = Clocks::sustained);
 /// The same with the efficiency of another library than the device's usual one.
 Seconds gemm_time(const Gemm& gemm, const Accelerator& device, const GemmEfficiency& efficiency, Clocks clocks);

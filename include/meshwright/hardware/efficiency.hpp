@@ -22,6 +22,9 @@ struct GemmEfficiency {
   double memory = 0.85;      ///< operand streams over data-sheet memory bandwidth
   Seconds cast_floor{};      ///< quantising the activations first: its launches ...
   double cast_memory = 0.5;  ///< ... and its streams over data-sheet memory bandwidth
+  /// Compute time where rows of an operand or the result start at multiples of 8, 4 and 2 bytes only, over that at 16:
+  /// loads are no longer vectors, and stop feeding the matrix units.
+  std::array<double, 3> misaligned{1, 1, 1};
   Evidence evidence = Evidence::data_sheet;
   std::string source;
 };

@@ -42,7 +42,7 @@ struct StackRules {
   bool experts_need_sequence_parallel = false;   ///< no MoE with tp > 1 and whole sequences on every tensor rank
   int max_zero_stage = 3;                        ///< the highest it has
   int max_zero_stage_pipeline = 3;               ///< the highest it has with pp > 1
-  int vocab_multiple = 128;                      ///< vocabulary padded to vocab_multiple * tp
+  int vocab_multiple = 128;                      ///< vocabulary padded to vocab_multiple * tp; 0 = as it is
   bool can_overlap_tp = false;                   ///< has TP communication inside the GEMMs, on request
   bool can_overlap_ep = false;  ///< has dispatch and combine behind another micro-batch's compute, on request
 };
@@ -82,13 +82,14 @@ struct StackMemory {
 
 /// What it hides behind compute.
 struct StackOverlap {
-  bool tp_backward = true;              ///< input gradients' reduction runs beside weight-gradient GEMMs
-  double tp_exposed = 0.2;              ///< share of overlapped TP communication that stays exposed
-  double slowdown = 0.1;                ///< stretch of compute while communication runs beside it
-  double fsdp_penalty = 0;              ///< exposed = max(c, k) + penalty * min(c, k) for gathered layers
-  double bucket_parameters = 40e6;      ///< gradient bucket
-  double bucket_per_rank = 0;           ///< or so many parameters for each data-parallel rank, where that is more
-  bool gather_by_tensor = false;        ///< each parameter tensor is gathered by a call of its own
+  bool tp_backward = true;          ///< input gradients' reduction runs beside weight-gradient GEMMs
+  double tp_exposed = 0.2;          ///< share of overlapped TP communication that stays exposed
+  double slowdown = 0.1;            ///< stretch of compute while communication runs beside it
+  double fsdp_penalty = 0;          ///< exposed = max(c, k) + penalty * min(c, k) for gathered layers
+  double bucket_parameters = 40e6;  ///< gradient bucket
+  double bucket_per_rank = 0;       ///< or so many parameters for each data-parallel rank, where that is more
+  /// With a sharded optimizer, gradients are all-reduced in one message after the backward pass.
+  bool sharded_all_reduce = false;
   bool dispatch_low_precision = false;  ///< expert tokens are quantised to the GEMMs' format before they are sent
 };
 
@@ -100,6 +101,7 @@ struct StackHost {
                                ///< exchange metadata block the host
   Seconds softmax_fallback{};  ///< more of it where micro_batch * heads / tp is no multiple of 4 and the fused softmax
                                ///< refuses (stacks without fused attention)
+  Seconds gather_slice{};      ///< copy of one rank's slice of one parameter tensor that a sharded optimizer gathered
   double jitter = 0;           ///< mean delay of one node in a step over the step; the slowest of all nodes counts
   Seconds step{};              ///< data loader, logging, scheduler once a step
 };
@@ -186,7 +188,7 @@ constexpr void describe(PartOf<StackOverlap> auto& p, V&& visit) {
   visit("fsdp_penalty", p.fsdp_penalty);
   visit("bucket_parameters", p.bucket_parameters);
   visit("bucket_per_rank", p.bucket_per_rank);
-  visit("gather_by_tensor", p.gather_by_tensor);
+  visit("sharded_all_reduce", p.sharded_all_reduce);
   visit("dispatch_low_precision", p.dispatch_low_precision);
 }
 template <class V>
@@ -194,6 +196,7 @@ constexpr void describe(PartOf<StackHost> auto& p, V&& visit) {
   visit("per_layer", p.per_layer);
   visit("per_layer_tp", p.per_layer_tp);
   visit("pipeline_send", p.pipeline_send);
+  visit("gather_slice", p.gather_slice);
   visit("softmax_fallback", p.softmax_fallback);
   visit("jitter", p.jitter);
   visit("step", p.step);

@@ -1,0 +1,89 @@
+"""Predictions beside measured runs, and parameters fitted to them."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from . import pages
+from ._meshwright import _checked_runs, _fitted_runs
+from .documents import Document
+
+#: One path or several.
+Files = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
+
+
+class Validation(Document):
+    """Runs with measured and predicted step time and memory; `groups` has the errors by stack, device, set, ..."""
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """A row a run: measured, predicted, relative errors (predicted / measured - 1), or why it was skipped."""
+        runs: list[dict[str, Any]] = self.to_dict()["runs"]
+        return runs
+
+    @property
+    def groups(self) -> dict[str, dict[str, float]]:
+        """Errors of step time by group: count, mape (mean absolute relative error), median_ape, p90_ape, bias."""
+        groups: dict[str, dict[str, float]] = self.to_dict()["summary"]["by_group"]
+        return groups
+
+    def _repr_html_(self) -> str:
+        return pages.table(repr(self), [{"group": name, **figures} for name, figures in self.groups.items()])
+
+
+@dataclass(frozen=True, repr=False)
+class Calibration(Document):
+    """Parameters fitted to runs; `text` is the overlay, a file for `hardware=` and `--hardware`."""
+
+    parameters: str  #: JSON of the fitted parameters
+    figures: str  #: JSON of the errors before and after
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """A row a parameter: of, parameter, before, fitted, standard_error (log units), runs that tell it."""
+        rows: list[dict[str, Any]] = json.loads(self.parameters)
+        return rows
+
+    @property
+    def errors(self) -> dict[str, float]:
+        """configurations, and mean_ape_before and mean_ape_after of their step times."""
+        errors: dict[str, float] = json.loads(self.figures)
+        return errors
+
+    def write(self, folder: str | os.PathLike[str]) -> pathlib.Path:
+        """Puts the overlay into a folder for `hardware=` and `--hardware`; gives the file."""
+        file = pathlib.Path(folder) / "fitted.json"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(self.text)
+        return file
+
+
+def validate(records: Files = (), *, hardware: str | os.PathLike[str] | None = None) -> Validation:
+    """Predict measured training runs and say how far off the predictions are.
+
+    `records` are files of runs (.jsonl), job files with `measured`, or training logs as the stacks print them; the
+    published runs that ship with the package where none is given. `hardware` is a folder of overlays.
+    """
+    return Validation(_checked_runs(_paths(records), hardware))
+
+
+def calibrate(records: Files, *, hardware: str | os.PathLike[str] | None = None) -> Calibration:
+    """Fit sustained clocks, links in use and host times to measured runs, as `meshwright calibrate runs` does.
+
+    ``calibrate(["run.jsonl"]).write("overlay")`` makes a folder for ``hardware="overlay"``.
+    """
+    files = _paths(records)
+    names = " ".join(file.name for file in files)
+    overlay, parameters, figures = _fitted_runs(files, hardware, f"fitted by meshwright.calibrate to {names}")
+    return Calibration(overlay, json.dumps(parameters), json.dumps(figures))
+
+
+def _paths(files: Files) -> list[pathlib.Path]:
+    if isinstance(files, (str, os.PathLike)):
+        files = [files]
+    return [pathlib.Path(file) for file in files]

@@ -1,0 +1,75 @@
+#include "meshwright/calibrate/json.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string_view>
+
+namespace meshwright::calibrate {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json optional_number(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
+
+Json prediction_object(const RunCheck& c) {
+  if (!c.prediction) return nullptr;
+  const Prediction& p = *c.prediction;
+  Json object = {{"step_time_s", p.step_time.value()},
+                 {"peak_memory_bytes", c.logged_peak.value_or(p.memory.reserved).value()},
+                 {"comm_share", p.comm_share},
+                 {"mfu", p.mfu},
+                 {"p10_s", p.p10.value()},
+                 {"p90_s", p.p90.value()}};
+  Json& terms = object["breakdown"] = Json::object();
+  describe(p.time, [&](const char* term, Seconds time) { terms[std::string(term) + "_s"] = time.value(); });
+  return object;
+}
+
+Json run_object(const RunCheck& c) {
+  Json entry = {{"id", c.id},     {"kind", c.kind},           {"set", c.set},           {"tier", c.tier},
+                {"task", c.task}, {"framework", c.framework}, {"device", c.accelerator}};
+  if (!c.state.empty()) entry["state"] = c.state;
+  entry["predicted"] = prediction_object(c);
+  entry["measured"] = {{"step_time_s", c.measured.step_time ? Json(c.measured.step_time->value()) : Json()},
+                       {"peak_memory_bytes", c.measured.peak_memory ? Json(c.measured.peak_memory->value()) : Json()},
+                       {"mfu", optional_number(c.measured.mfu)}};
+  entry["relative_error"] = {{"step_time", optional_number(c.step_time_error)},
+                             {"peak_memory", optional_number(c.peak_memory_error)}};
+  entry["skipped"] = c.skipped ? Json(*c.skipped) : Json();
+  return entry;
+}
+
+Json figures_object(const ErrorFigures& f) {
+  return {{"count", f.count},           {"skipped", f.skipped}, {"mape", f.mean},
+          {"median_ape", f.median},     {"p90_ape", f.p90},     {"bias", f.bias},
+          {"baseline_mape", f.baseline}};
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, ErrorFigures>> in_reading_order(const std::map<std::string, ErrorFigures>& groups) {
+  std::vector<std::pair<std::string, ErrorFigures>> rows(groups.begin(), groups.end());
+  const auto rank = [](const std::string& group) {
+    constexpr std::string_view order[] = {"headline", "all", "tier", "framework", "device", "precision", "set", "task"};
+    return std::ranges::find_if(order, [&](std::string_view prefix) { return group.starts_with(prefix); }) - order;
+  };
+  std::ranges::stable_sort(rows, {}, [&](const auto& row) { return std::pair{rank(row.first), -row.second.count}; });
+  return rows;
+}
+
+std::string to_json(std::span<const RunCheck> checks) {
+  Json document = {{"runs", Json::array()}};
+  for (const RunCheck& check : checks) document["runs"].push_back(run_object(check));
+  const auto groups = figures_by_group(checks);
+  const auto all = groups.find("all");
+  const ErrorFigures total = all == groups.end() ? ErrorFigures{} : all->second;
+  Json by_group = Json::object();
+  for (const auto& [name, figures] : in_reading_order(groups)) by_group[name] = figures_object(figures);
+  const auto skipped = std::ranges::count_if(checks, [](const RunCheck& c) { return c.skipped.has_value(); });
+  document["summary"] = {{"count", checks.size()},     {"skipped", skipped},   {"mape", total.mean},
+                         {"median_ape", total.median}, {"p90_ape", total.p90}, {"by_group", by_group}};
+  return document.dump();
+}
+
+}  // namespace meshwright::calibrate
