@@ -46,12 +46,13 @@ py::tuple fitted_runs(const Paths& files, const std::optional<std::filesystem::p
   py::list parameters;
   for (const RunParameter& p : fit.parameters) {
     parameters.append(py::dict(py::arg("of") = p.owner, py::arg("parameter") = p.field, py::arg("before") = p.prior,
-                               py::arg("fitted") = p.value, py::arg("standard_error") = p.error, py::arg("runs") = p.runs));
+                               py::arg("fitted") = p.value, py::arg("standard_error") = p.error,
+                               py::arg("runs") = p.runs));
   }
-  return py::make_tuple(overlay, parameters,
-                        py::dict(py::arg("configurations") = fit.configurations,
-                                 py::arg("mean_ape_before") = fit.mean_error_before,
-                                 py::arg("mean_ape_after") = fit.mean_error_after));
+  return py::make_tuple(
+      overlay, parameters,
+      py::dict(py::arg("configurations") = fit.configurations, py::arg("mean_ape_before") = fit.mean_error_before,
+               py::arg("mean_ape_after") = fit.mean_error_after));
 }
 
 }  // namespace
@@ -60,7 +61,8 @@ void bind_calibrate(py::module_& module) {
   module.def("_checked_runs", &checked_runs, py::arg("files"), py::arg("hardware") = py::none(), without_gil,
              "JSON text of `meshwright validate --json` for training runs.");
   module.def("_fitted_runs", &fitted_runs, py::arg("files"), py::arg("hardware") = py::none(),
-             py::arg("description") = "", "(overlay as JSON text, parameters, figures) of `meshwright calibrate runs`.");
+             py::arg("description") = "",
+             "(overlay as JSON text, parameters, figures) of `meshwright calibrate runs`.");
 }
 
 }  // namespace meshwright::python
