@@ -97,7 +97,7 @@ KernelErrors kernel_errors(const AttentionGroup& group, const Accelerator& devic
 
 KernelCheck check_gemm_points(const std::filesystem::path& path, const Catalog& catalog) {
   KernelCheck check;
-  for (const GemmGroup& group : read_gemm_points(path)) {
+  for (const GemmGroup& group : read_gemm_points(path, catalog)) {
     check.groups.push_back(check_group(group, "gemm", catalog));
   }
   return check;
@@ -105,7 +105,7 @@ KernelCheck check_gemm_points(const std::filesystem::path& path, const Catalog& 
 
 KernelCheck check_attention_points(const std::filesystem::path& path, const Catalog& catalog) {
   KernelCheck check;
-  for (const AttentionGroup& group : read_attention_points(path))
+  for (const AttentionGroup& group : read_attention_points(path, catalog))
     check.groups.push_back(check_group(group, "attention", catalog));
   return check;
 }

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "meshwright/core/error.hpp"
+#include "meshwright/hardware/gemm_format.hpp"
 
 namespace meshwright::calibrate {
 namespace {
@@ -99,9 +100,7 @@ GemmFit fit_group(const GemmGroup& group, const Accelerator& device, Seconds pla
 /// The device with what was fitted, alone.
 Accelerator with(Accelerator device, const GemmFit& fit) {
   device.efficiency.gemm_by_library.clear();
-  GemmEfficiency& e = fit.format == "fp8-block" ? device.efficiency.gemm_fp8_block
-                                                : device.efficiency.of(gemm_of({}, fit.format).dtype);
-  e = fit.efficiency;
+  own_figures(device.efficiency, parse_gemm_format(fit.format, "format")) = fit.efficiency;
   return device;
 }
 

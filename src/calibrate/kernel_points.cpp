@@ -9,7 +9,9 @@
 
 #include "calibrate/csv.hpp"
 #include "meshwright/core/error.hpp"
+#include "meshwright/core/names.hpp"
 #include "meshwright/core/text.hpp"
+#include "meshwright/hardware/gemm_format.hpp"
 
 namespace meshwright::calibrate {
 namespace {
@@ -20,17 +22,6 @@ constexpr double most_size = 1e9, most_seconds = 1e4;
 struct Spelling {
   std::string_view table, ours;
 };
-
-constexpr std::array devices = {Spelling{"a100_sxm", "A100-SXM4-80GB"},
-                                Spelling{"h100_sxm", "H100-SXM5-80GB"},
-                                Spelling{"h200_sxm", "H200-SXM-141GB"},
-                                Spelling{"H200-SXM5-141GB", "H200-SXM-141GB"},
-                                Spelling{"b200_sxm", "B200-SXM6-180GB"},
-                                Spelling{"b300_sxm", "B300-SXM6-288GB"},
-                                Spelling{"gb200", "GB200"},
-                                Spelling{"gb300", "GB300"},
-                                Spelling{"l40s", "L40S"},
-                                Spelling{"rtx_pro_6000_server", "RTX-PRO-6000-Server"}};
 
 constexpr std::array formats = {Spelling{"bfloat16", "bf16"},
                                 Spelling{"bf16", "bf16"},
@@ -62,12 +53,13 @@ Group& group_of(std::vector<Group>& groups, std::map<std::string, std::size_t, s
   return groups[place->second];
 }
 
-}  // namespace
-
-std::string catalogue_device(std::string_view spelling) {
-  const auto found = std::ranges::find(devices, spelling, &Spelling::table);
-  return std::string(found == devices.end() ? spelling : found->ours);
+/// The catalogue's name of a device as tables spell it ("h200_sxm", "H200-SXM5-141GB"), or that spelling.
+std::string device_named(const Catalog& catalog, std::string_view spelling) {
+  const Accelerator* device = find_named(catalog.accelerators, spelling);
+  return device != nullptr ? device->name : std::string(spelling);
 }
+
+}  // namespace
 
 KernelTable kernel_table_kind(const std::filesystem::path& path) {
   const CsvTable table(path);
@@ -78,7 +70,7 @@ KernelTable kernel_table_kind(const std::filesystem::path& path) {
               "batch, seqlen, heads, kv_heads, head_dim, window, latency_ms)");
 }
 
-std::vector<GemmGroup> read_gemm_points(const std::filesystem::path& path) {
+std::vector<GemmGroup> read_gemm_points(const std::filesystem::path& path, const Catalog& catalog) {
   CsvTable table(path);
   const std::size_t gpu = table.column("gpu"), dtype = table.column("dtype"), m = table.column("m"),
                     n = table.column("n"), k = table.column("k"), latency = table.column("latency_s");
@@ -91,7 +83,7 @@ std::vector<GemmGroup> read_gemm_points(const std::filesystem::path& path) {
     const std::string_view from = has_source ? table.text(source) : "";
     GemmGroup& group = group_of(groups, index, table.text(gpu), table.text(dtype), from, [&] {
       return GemmGroup{
-          catalogue_device(table.text(gpu)), gemm_format(table, table.text(dtype)), std::string(from), {}, 0};
+          device_named(catalog, table.text(gpu)), gemm_format(table, table.text(dtype)), std::string(from), {}, 0};
     });
     if (has_use && table.text(use) == "0") {
       ++group.excluded;
@@ -105,7 +97,7 @@ std::vector<GemmGroup> read_gemm_points(const std::filesystem::path& path) {
   return groups;
 }
 
-std::vector<AttentionGroup> read_attention_points(const std::filesystem::path& path) {
+std::vector<AttentionGroup> read_attention_points(const std::filesystem::path& path, const Catalog& catalog) {
   CsvTable table(path);
   const std::size_t system = table.column("system"), dtype = table.column("dtype"), batch = table.column("batch"),
                     seq = table.column("seqlen"), heads = table.column("heads"), kv = table.column("kv_heads"),
@@ -119,7 +111,7 @@ std::vector<AttentionGroup> read_attention_points(const std::filesystem::path& p
     const std::string_view from = has_source ? table.text(source) : "";
     AttentionGroup& group = group_of(groups, index, table.text(system), table.text(dtype), from, [&] {
       const bool fp8 = table.text(dtype).find("fp8") != std::string_view::npos;
-      return AttentionGroup{catalogue_device(table.text(system)),
+      return AttentionGroup{device_named(catalog, table.text(system)),
                             fp8 ? "fp8" : "bf16",
                             fmt::format("{} {}", from, table.text(dtype)),
                             {}};
@@ -140,10 +132,8 @@ std::vector<AttentionGroup> read_attention_points(const std::filesystem::path& p
 
 Gemm gemm_of(const GemmPoint& point, std::string_view format) {
   Gemm gemm{.m = point.m, .n = point.n, .k = point.k};
-  if (format == "fp16") gemm.dtype = DType::fp16;
-  if (format == "fp8" || format == "fp8-block") gemm.dtype = DType::fp8;
-  if (format == "fp4") gemm.dtype = DType::fp4;
-  gemm.block_scaled = format == "fp8-block";
+  const GemmFormat known = parse_gemm_format(format, "format");
+  gemm.dtype = known.dtype, gemm.block_scaled = known.block_scaled;
   gemm.cast = gemm.dtype == DType::fp8 || gemm.dtype == DType::fp4;
   return gemm;
 }
@@ -159,8 +149,7 @@ const GemmEfficiency& efficiency_of(const Accelerator& device, std::string_view 
   for (const LibraryGemm& own : device.efficiency.gemm_by_library) {
     if (own.library == library && own.format == format) return own.efficiency;
   }
-  const bool block = format == "fp8-block" && device.efficiency.gemm_fp8_block.ceiling > 0;
-  return block ? device.efficiency.gemm_fp8_block : device.efficiency.of(gemm_of({}, format).dtype);
+  return hardware::efficiency_of(device.efficiency, parse_gemm_format(format, "format"));
 }
 
 }  // namespace meshwright::calibrate

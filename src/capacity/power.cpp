@@ -160,17 +160,18 @@ Term power_terms(const Site& site, double compute, int spares, const Inputs& inp
   const Parts p = parts_of(site, compute, cap, inputs);
   const std::string capped = cap > 0 ? fmt::format(", at most {}", format(Watts::base(cap))) : "";
   Term all = watts("power", 0, "", "");
-  all.parts = {watts("accelerators", site.hosts * p.accelerators,
-                     fmt::format("{:.6g} x {} x ({:.3g} computing, {:.3g} waiting){}", site.hosts * site.per_host,
-                                 format(site.tdp), compute * inputs("power.compute"),
-                                 (1 - compute) * inputs("power.waiting"), capped),
-                     describe(inputs.row("power.compute"))),
-               watts("rest of the hosts", site.hosts * p.rest,
-                     fmt::format("{:.6g} x ({} nameplate - accelerators) x {:.3g}", site.hosts,
-                                 format(Watts::base(nameplate(site, inputs))), inputs("power.host")),
-                     describe(inputs.row("power.host"))),
-               watts("spare hosts", spares * p.spare, fmt::format("{} idle", spares), describe(inputs.row("power.idle"))),
-               watts("network", p.network, "rated power of switches, optics and cables", "hardware database")};
+  all.parts = {
+      watts("accelerators", site.hosts * p.accelerators,
+            fmt::format("{:.6g} x {} x ({:.3g} computing, {:.3g} waiting){}", site.hosts * site.per_host,
+                        format(site.tdp), compute * inputs("power.compute"), (1 - compute) * inputs("power.waiting"),
+                        capped),
+            describe(inputs.row("power.compute"))),
+      watts("rest of the hosts", site.hosts * p.rest,
+            fmt::format("{:.6g} x ({} nameplate - accelerators) x {:.3g}", site.hosts,
+                        format(Watts::base(nameplate(site, inputs))), inputs("power.host")),
+            describe(inputs.row("power.host"))),
+      watts("spare hosts", spares * p.spare, fmt::format("{} idle", spares), describe(inputs.row("power.idle"))),
+      watts("network", p.network, "rated power of switches, optics and cables", "hardware database")};
   double it = 0;
   for (const Term& part : all.parts) it += part.value;
   all.parts.push_back(watts("cooling and distribution", it * (inputs("prices.pue") - 1), "IT power x (PUE - 1)",

@@ -11,6 +11,7 @@
 #include "meshwright/capacity/congestion.hpp"
 #include "meshwright/core/error.hpp"
 #include "meshwright/core/units.hpp"
+#include "meshwright/hardware/members.hpp"
 
 namespace meshwright::capacity {
 namespace {
@@ -21,29 +22,20 @@ constexpr std::string_view own_members[] = {"name",       "description", "cluste
                                             "size",       "vary",        "node",      "network", "price_premium",
                                             "power_cap",  "site_power",  "prices",    "power",   "failures",
                                             "checkpoint", "stragglers",  "congestion"};
-// Fields of a node and of a network, as cluster files have them.
-constexpr std::string_view node_members[] = {"accelerators",
-                                             "scale_up",
-                                             "scale_up_domain",
-                                             "scale_up_bandwidth",
-                                             "scale_up_switch",
-                                             "nics",
-                                             "nic",
-                                             "nic_bandwidth",
-                                             "fabric",
-                                             "pcie",
-                                             "dcn_bandwidth"};
-constexpr std::string_view network_members[] = {"topology", "tiers",  "oversubscription", "reach",
-                                                "planes",   "switch", "routing",          "efficiency"};
-
 bool among(std::span<const std::string_view> names, std::string_view key) {
   return std::ranges::find(names, key) != names.end();
 }
 
+/// Members of the node and of the network that a candidate may state flat, beside its own.
+bool of_node(std::string_view key) { return !among(own_members, key) && among(node_members(), key); }
+bool of_network(std::string_view key) {
+  return !among(own_members, key) && !of_node(key) && among(network_members(), key);
+}
+
 std::vector<std::string_view> all_members() {
   std::vector<std::string_view> all(std::begin(own_members), std::end(own_members));
-  all.insert(all.end(), std::begin(node_members), std::end(node_members));
-  all.insert(all.end(), std::begin(network_members), std::end(network_members));
+  std::ranges::copy_if(node_members(), std::back_inserter(all), of_node);
+  std::ranges::copy_if(network_members(), std::back_inserter(all), of_network);
   return all;
 }
 
@@ -105,8 +97,8 @@ std::string shown(const std::string& value) {
 std::vector<std::pair<std::string, std::string>> places_of(const json& object) {
   std::vector<std::pair<std::string, std::string>> places;
   for (const auto& [key, value] : object.items()) {
-    if (among(node_members, key)) places.emplace_back("/cluster/node/" + key, "/" + key);
-    if (among(network_members, key)) places.emplace_back("/cluster/network/" + key, "/" + key);
+    if (of_node(key)) places.emplace_back("/cluster/node/" + key, "/" + key);
+    if (of_network(key)) places.emplace_back("/cluster/network/" + key, "/" + key);
   }
   if (object.at("cluster").is_string()) {
     for (const char* part : {"node", "network"})
@@ -124,9 +116,8 @@ json cluster_of(const Reader& r, const json& object) {
   json node = r.has("node") ? object["node"] : json::object(),
        network = r.has("network") ? object["network"] : json::object();
   for (const auto& [key, value] : object.items()) {
-    if (among(node_members, key)) node[key] = value;
-    if (among(network_members, key))
-      network[key] = key == "oversubscription" && value.is_number() ? json::array({value}) : value;
+    if (of_node(key)) node[key] = value;
+    if (of_network(key)) network[key] = key == "oversubscription" && value.is_number() ? json::array({value}) : value;
   }
   if (const auto profile = r.find("congestion")) {
     if (network.contains("routing")) profile->fail("expected 'congestion' or 'routing', found both");

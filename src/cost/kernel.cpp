@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 
+#include "meshwright/hardware/gemm_format.hpp"
+
 namespace meshwright::cost {
 namespace {
 
@@ -60,12 +62,6 @@ double misalignment(const GemmEfficiency& e, int aligned) {
   return e.misaligned[aligned >= 8 ? 0 : aligned >= 4 ? 1 : 2];
 }
 
-const GemmEfficiency& efficiency_of(const Gemm& gemm, const Accelerator& device) {
-  const GemmEfficiency& block = device.efficiency.gemm_fp8_block;
-  const bool use_block = gemm.block_scaled && gemm.dtype == DType::fp8 && block.ceiling > 0;
-  return use_block ? block : device.efficiency.of(gemm.dtype);
-}
-
 }  // namespace
 
 Seconds memory_bound_time(Bytes bytes, const Accelerator& device, double kernels) {
@@ -77,7 +73,7 @@ Seconds memory_bound_time(Bytes bytes, const Accelerator& device, double kernels
 }
 
 Seconds gemm_time(const Gemm& gemm, const Accelerator& device, Clocks clocks) {
-  return gemm_time(gemm, device, efficiency_of(gemm, device), clocks);
+  return gemm_time(gemm, device, efficiency_of(device.efficiency, {gemm.dtype, gemm.block_scaled}), clocks);
 }
 
 Seconds gemm_time(const Gemm& gemm, const Accelerator& device, const GemmEfficiency& e, Clocks clocks) {

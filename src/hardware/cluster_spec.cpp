@@ -11,50 +11,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-template <class T>
-void put(Json& object, const char* key, const std::optional<T>& said) {
-  if (said) object[key] = *said;
-}
-void put(Json& object, const char* key, const std::optional<BytesPerSecond>& said) {
-  if (said) object[key] = fmt::format("{} B/s", said->value());
-}
-
-Json node_json(const NodeSpec& n) {
-  Json object = Json::object();
-  if (!n.name.empty()) object["name"] = n.name;
-  if (!n.accelerator.empty()) object["accelerator"] = n.accelerator;
-  put(object, "accelerators", n.accelerators);
-  if (n.scale_up) object["scale_up"] = name(*n.scale_up);
-  put(object, "scale_up_domain", n.scale_up_domain);
-  put(object, "scale_up_bandwidth", n.scale_up_bandwidth);
-  put(object, "scale_up_switch", n.scale_up_switch);
-  put(object, "nics", n.nics);
-  put(object, "nic", n.nic);
-  put(object, "nic_bandwidth", n.nic_bandwidth);
-  put(object, "fabric", n.fabric);
-  put(object, "dcn_bandwidth", n.dcn_bandwidth);
-  put(object, "pcie", n.pcie);
-  put(object, "sockets", n.sockets);
-  put(object, "cpu", n.cpu);
-  if (n.power) object["power"] = fmt::format("{} W", n.power->value());
-  return object;
-}
-
-Json network_json(const NetworkSpec& n) {
-  Json object = Json::object();
-  put(object, "topology", n.topology);
-  put(object, "tiers", n.tiers);
-  put(object, "oversubscription", n.oversubscription);
-  put(object, "reach", n.reach);
-  put(object, "planes", n.planes);
-  put(object, "nodes", n.nodes);
-  put(object, "switch", n.switch_name);
-  put(object, "routing", n.routing);
-  put(object, "efficiency", n.efficiency);
-  put(object, "dcn_bandwidth", n.dcn_bandwidth);
-  return object;
-}
-
 constexpr int largest_count = 1 << 24;
 
 }  // namespace
@@ -77,10 +33,10 @@ std::string to_json(const ClusterSpec& spec) {
   Json object = Json::object();
   if (!spec.name.empty()) object["name"] = spec.name;
   if (!spec.of.empty()) object["of"] = spec.of;
-  if (const Json node = node_json(spec.node); !node.empty()) object["node"] = node;
+  if (const Json node = Json::parse(to_json(spec.node)); !node.empty()) object["node"] = node;
   if (spec.nodes > 0) object["nodes"] = spec.nodes;
   if (spec.accelerators > 0) object["accelerators"] = spec.accelerators;
-  if (const Json network = network_json(spec.network); !network.empty()) object["network"] = network;
+  if (const Json network = Json::parse(to_json(spec.network)); !network.empty()) object["network"] = network;
   return object.dump();
 }
 

@@ -4,16 +4,15 @@
 #include <string>
 
 #include "hardware/efficiency_reader.hpp"
+#include "hardware/fields.hpp"
+#include "meshwright/hardware/gemm_format.hpp"
 
 namespace meshwright::hardware {
 namespace {
 
 double fraction(const Reader& object, std::string_view key, double fallback) {
   const auto member = object.find(key);
-  if (!member) return fallback;
-  const double value = member->number();
-  if (value < 1e-6 || value > 1) member->fail("expected a fraction above 0 and at most 1, found " + member->dump());
-  return value;
+  return member ? stated_fraction(*member) : fallback;
 }
 
 double not_negative(const Reader& object, std::string_view key, double fallback) {
@@ -136,9 +135,7 @@ void read_device(std::vector<Accelerator>& accelerators, const Reader& r) {
   }
   if (const auto gemm = r.find("gemm")) {
     for (const std::string& key : gemm->keys()) {
-      GemmEfficiency& e = key == "fp8-block" ? device->efficiency.gemm_fp8_block
-                                             : device->efficiency.of(parse_dtype(key, gemm->where()));
-      read_gemm(gemm->at(key), e);
+      read_gemm(gemm->at(key), own_figures(device->efficiency, parse_gemm_format(key, gemm->where())));
     }
   }
   if (const auto attention = r.find("attention")) read_attention(*attention, device->efficiency.attention);

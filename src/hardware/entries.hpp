@@ -20,12 +20,18 @@ ReferenceCluster read_entry(const Reader& r, ReferenceCluster base);
 
 NodeSpec read_node_spec(const Reader& r);
 NetworkSpec read_network_spec(const Reader& r);
+/// What they read: what was said, and nothing else.
+std::string to_json(const NodeSpec& spec);
+std::string to_json(const NetworkSpec& spec);
 /// What is said, over what stands there.
 void apply(const NodeSpec& spec, Node& node);
 void apply(const NetworkSpec& spec, Network& network);
 /// What is said later, over what was said.
 void merge(const NodeSpec& said, NodeSpec& spec);
 void merge(const NetworkSpec& said, NetworkSpec& spec);
+
+const std::vector<std::string>& scale_up_names();  ///< of ScaleUpKind
+const std::vector<std::string>& routings();
 
 /// Where each entry was read, for the messages of link_up.
 struct Origins {

@@ -44,10 +44,13 @@ void take_texts(const Reader& r, std::string_view key, std::vector<std::string>&
 }
 
 void take_prices(const Reader& r, std::vector<Price>& prices) {
-  const auto list = r.find("prices");
-  if (!list) return;
-  prices.clear();
-  for (const Reader& item : list->items()) prices.push_back(read_price(item));
+  if (const auto list = r.find("prices")) prices = read_prices(*list);
+}
+
+std::vector<Price> read_prices(const Reader& list) {
+  std::vector<Price> prices;
+  for (const Reader& item : list.items()) prices.push_back(read_price(item));
+  return prices;
 }
 
 void take_sources(const Reader& r, std::vector<Provenance>& sources) {

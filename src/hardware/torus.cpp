@@ -24,7 +24,7 @@ std::optional<TorusSlice> stated_slice(std::string_view topology) {
   std::string_view text = topology.substr(kind.size() + 1);
   TorusSlice slice;
   if (text.ends_with(twist)) slice.twisted = true, text.remove_suffix(twist.size());
-  for (const char* at = text.data(), *end = at + text.size();;) {
+  for (const char *at = text.data(), *end = at + text.size();;) {
     int edge = 0;
     const auto [next, error] = std::from_chars(at, end, edge);
     if (error != std::errc{} || edge < 1 || edge > longest) return {};

@@ -7,7 +7,9 @@
 #include "meshwright/parallel/job_recipe.hpp"
 #include "meshwright/parallel/overlap.hpp"
 #include "parallel/exchanges.hpp"
+#include "parallel/host_link.hpp"
 #include "parallel/launches.hpp"
+#include "parallel/rank_operators.hpp"
 #include "parallel/trainable.hpp"
 
 namespace meshwright::parallel {
@@ -47,16 +49,10 @@ Windows add_kernels(BlockCost& cost, std::span<const Operator> operators, const 
 /// What the block keeps for its backward pass, once over the link to host memory.
 void add_moved(BlockCost& cost, const BlockContext& x, std::span<const Operator> operators) {
   if (!x.job.recipe.offload.activations) return;
-  constexpr double reached = 0.8;  // of a host link's data sheet, by copies from pinned memory
-  const Cluster& cluster = x.job.cluster;
-  const HostRow& host = host_row(cluster.node.cpu);
-  const BytesPerSecond wire = host.link > BytesPerSecond{} && cluster.accelerator.vendor == host.vendor
-                                  ? host.link
-                                  : cluster.pcie_link.bandwidth;
-  const BytesPerSecond link = reached * wire;
+  const BytesPerSecond link = host_link(x.job.cluster);
   double kept = 0;
   for (const Operator& op : operators) kept += op.saved_bytes;
-  const double input = activation_bytes(x, x.job.model.hidden).value() / (x.layout.sequence_parallel ? x.layout.tp : 1);
+  const double input = block_input(x.job, x.layout).value();
   // Where parts are done again, it is the inputs of blocks that are kept, and moved.
   cost.moved = {Bytes::base(kept) / link, Bytes::base(std::min(kept, input)) / link,
                 Bytes::base(std::min(kept, input)) / link};
@@ -74,25 +70,7 @@ BlockCost block_cost(const BlockContext& x, const LayerShape& shape, std::span<c
   return cost;
 }
 
-}  // namespace
-
-BlockCost layer_cost(const BlockContext& x, const LayerShape& shape) {
-  return block_cost(x, shape,
-                    layer_operators(x.job.model, shape, x.layout.micro_batch, x.job.seq_len, shard_of(x.job, x.layout),
-                                    x.job.precision));
-}
-
-BlockCost mtp_cost(const BlockContext& x) {
-  if (x.job.model.mtp_layers == 0) return {};
-  return block_cost(
-      x, layer_shape(x.job.model, x.job.model.layers - 1),
-      mtp_operators(x.job.model, x.layout.micro_batch, x.job.seq_len, shard_of(x.job, x.layout), x.job.precision));
-}
-
-BlockCost embedding_cost(const BlockContext& x) {
-  const auto operators =
-      embedding_operators(x.job.model, x.layout.micro_batch, x.job.seq_len, shard_of(x.job, x.layout), x.job.precision,
-                          x.job.framework.rules.vocab_multiple);
+BlockCost embedding_cost(const BlockContext& x, std::span<const Operator> operators) {
   BlockCost cost;
   add_kernels(cost, operators, x.job);
   if (x.layout.tp > 1) {
@@ -106,9 +84,7 @@ BlockCost embedding_cost(const BlockContext& x) {
   return cost;
 }
 
-BlockCost head_cost(const BlockContext& x) {
-  const auto operators = head_operators(x.job.model, x.layout.micro_batch, x.job.seq_len, shard_of(x.job, x.layout),
-                                        x.job.precision, x.job.framework.rules.vocab_multiple);
+BlockCost head_cost(const BlockContext& x, std::span<const Operator> operators) {
   BlockCost cost;
   const Windows windows = add_kernels(cost, operators, x.job);
   if (x.layout.tp > 1) {
@@ -124,6 +100,22 @@ BlockCost head_cost(const BlockContext& x) {
     cost.backward.tensor = o.exposed, cost.backward.tensor_hidden = o.hidden;
   }
   return cost;
+}
+
+}  // namespace
+
+BlockCost section_cost(const BlockContext& x, const ModelSection& section) {
+  const auto operators = rank_operators(x.job, x.layout, section, x.job.precision);
+  switch (section.kind) {
+    case SectionKind::embedding:
+      return embedding_cost(x, operators);
+    case SectionKind::block:
+    case SectionKind::prediction_module:
+      return block_cost(x, section.shape, operators);
+    case SectionKind::head:
+      break;
+  }
+  return head_cost(x, operators);
 }
 
 }  // namespace meshwright::parallel

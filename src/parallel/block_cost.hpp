@@ -1,9 +1,9 @@
 #pragma once
-// Cost of one block on one rank: its operators' kernels and the communication between and beside them.
+// Cost of one section of the model on one rank: its operators' kernels and the communication between and beside them.
 #include <span>
 
 #include "meshwright/parallel/tables.hpp"
-#include "meshwright/workload/operators.hpp"
+#include "meshwright/workload/sections.hpp"
 #include "parallel/communication.hpp"
 
 namespace meshwright::parallel {
@@ -15,10 +15,6 @@ struct BlockContext {
   Communication& communication;
 };
 
-BlockCost layer_cost(const BlockContext& context, const LayerShape& shape);
-/// One multi-token-prediction module without its head.
-BlockCost mtp_cost(const BlockContext& context);
-BlockCost embedding_cost(const BlockContext& context);
-BlockCost head_cost(const BlockContext& context);
+BlockCost section_cost(const BlockContext& context, const ModelSection& section);
 
 }  // namespace meshwright::parallel

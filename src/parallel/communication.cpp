@@ -53,21 +53,24 @@ int Communication::ranks_inside(const Group& group) {
   return inside;
 }
 
-Seconds Communication::time(Collective collective, Bytes bytes, const Group& group) {
-  if (group.size <= 1 || bytes.value() <= 0) return {};
-  return estimate(collective, bytes, place(group), platform_, options(collective, group)).time;
+const CollectivePrices& Communication::prices(Collective collective, const Group& group) {
+  const auto found = prices_.find({collective, group});
+  if (found != prices_.end()) return found->second;
+  CollectivePrices priced(collective, place(group), platform_, options(collective, group));
+  return prices_.emplace(std::pair(collective, group), std::move(priced)).first->second;
 }
 
-MessageTimes Communication::times(Collective collective, const Group& group) {
-  return MessageTimes(CollectivePrices(collective, place(group), platform_, options(collective, group)));
+Seconds Communication::time(Collective collective, Bytes bytes, const Group& group) {
+  if (group.size <= 1 || bytes.value() <= 0) return {};
+  return prices(collective, group).time(bytes);
 }
 
 GroupCosts Communication::costs(const Group& group) {
   if (group.size <= 1) return {};
   return {.size = group.size,
-          .all_gather = times(Collective::all_gather, group),
-          .reduce_scatter = times(Collective::reduce_scatter, group),
-          .all_reduce = times(Collective::all_reduce, group),
+          .all_gather = MessageTimes(prices(Collective::all_gather, group)),
+          .reduce_scatter = MessageTimes(prices(Collective::reduce_scatter, group)),
+          .all_reduce = MessageTimes(prices(Collective::all_reduce, group)),
           .send = {}};
 }
 
@@ -77,7 +80,7 @@ GroupCosts Communication::sends(const Group& group) {
           .all_gather = {},
           .reduce_scatter = {},
           .all_reduce = {},
-          .send = times(Collective::send_recv, group)};
+          .send = MessageTimes(prices(Collective::send_recv, group))};
 }
 
 }  // namespace meshwright::parallel

@@ -1,6 +1,7 @@
 #pragma once
-// Collective times of a job's cluster, each placement solved once.
+// Collective times of a job's cluster, each placement solved and each collective over it priced once.
 #include <map>
+#include <utility>
 
 #include "meshwright/collectives/estimate.hpp"
 #include "meshwright/parallel/collective_choices.hpp"
@@ -24,13 +25,14 @@ class Communication {
   const Platform& platform() const { return platform_; }
 
  private:
-  MessageTimes times(Collective collective, const Group& group);
+  const CollectivePrices& prices(Collective collective, const Group& group);
   CollectiveOptions options(Collective collective, const Group& group);
 
   Cluster cluster_;
   Platform platform_;
   CollectiveChoices choices_;
   std::map<Group, GroupPlace> places_;
+  std::map<std::pair<Collective, Group>, CollectivePrices> prices_;  // of places_
 };
 
 }  // namespace meshwright::parallel

@@ -10,28 +10,45 @@
 namespace meshwright::parallel {
 namespace {
 
-const std::vector<RuleRow>& table() noexcept {
-  static const std::vector<RuleRow> rows = [] {
-    std::vector<RuleRow> all;
+struct Table {
+  std::vector<RuleRow> rows;
+  Rule states, memory, end;  // where the rules on sharded states and on memory begin
+  Table() {
     for (const auto part : {axis_rules(), expert_rules(), pipeline_rules(), state_rules(), memory_rules()}) {
-      all.insert(all.end(), part.begin(), part.end());
+      rows.insert(rows.end(), part.begin(), part.end());
     }
-    return all;
-  }();
-  return rows;
+    end = rows.data() + rows.size();
+    memory = end - memory_rules().size();
+    states = memory - state_rules().size();
+  }
+};
+
+const Table& table() noexcept {
+  static const Table all;
+  return all;
+}
+
+Rule first_of(Rule begin, Rule end, const Job& job, const Layout& layout) noexcept {
+  for (Rule rule = begin; rule != end; ++rule) {
+    if (rule->refuses(job, layout)) return rule;
+  }
+  return nullptr;
 }
 
 }  // namespace
 
-std::span<const RuleRow> rules() { return table(); }
-std::size_t index_of(Rule rule) noexcept { return static_cast<std::size_t>(rule - table().data()); }
-Rule memory_rule() noexcept { return &table().back(); }
+std::span<const RuleRow> rules() { return table().rows; }
+std::size_t index_of(Rule rule) noexcept { return static_cast<std::size_t>(rule - table().rows.data()); }
+Rule memory_rule() noexcept { return table().memory; }
 
+Rule refused_whatever_states(const Job& job, const Layout& layout) noexcept {
+  return first_of(table().rows.data(), table().states, job, layout);
+}
+Rule refused_by_states(const Job& job, const Layout& layout) noexcept {
+  return first_of(table().states, table().memory, job, layout);
+}
 Rule refused_by(const Job& job, const Layout& layout) noexcept {
-  for (Rule rule = table().data(); rule != memory_rule(); ++rule) {
-    if (rule->refuses(job, layout)) return rule;
-  }
-  return nullptr;
+  return first_of(table().rows.data(), table().memory, job, layout);
 }
 
 Violation violation_of(const Job& job, const Layout& layout, Rule rule) {

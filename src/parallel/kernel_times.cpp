@@ -1,6 +1,7 @@
 #include "meshwright/parallel/kernel_times.hpp"
 
 #include "meshwright/parallel/tables.hpp"
+#include "meshwright/workload/sections.hpp"
 #include "parallel/stage_kinds.hpp"
 
 namespace meshwright::parallel {
@@ -19,14 +20,13 @@ KernelTimes one_pass(const BlockCost& block, Recompute mode) {
 KernelTimes stage_kernels(const Job& job, const Layout& layout, int stage) {
   Tables tables(job);
   const Entries e = tables.entries(layout);
-  const auto stages = all_stages(job.model, job.framework, layer_classes(job.model), layout);
-  const StageKind& kind = stages[static_cast<std::size_t>(stage)];
+  const auto sections = model_sections(job.model);
   KernelTimes sum;
-  const auto add = [&](double count, const BlockCost& block, Recompute mode) { sum += count * one_pass(block, mode); };
-  for (std::size_t i = 0; i < kind.blocks.size(); ++i) add(kind.blocks[i], e.shard->blocks[i], layout.recompute);
-  add(kind.embedding, e.shard->embedding, Recompute::none);
-  add(kind.head * (1 + job.model.mtp_layers), e.shard->head, Recompute::none);
-  add(kind.head * job.model.mtp_layers, e.shard->mtp, layout.recompute);
+  for (const StageSection& held :
+       all_stages(job.model, job.framework, layout)[static_cast<std::size_t>(stage)].sections) {
+    const Recompute mode = is_recomputed(sections[held.section]) ? layout.recompute : Recompute::none;
+    sum += held.runs * one_pass(e.shard->sections[held.section], mode);
+  }
   return static_cast<double>(micro_batches(job.global_batch, layout)) * sum;
 }
 

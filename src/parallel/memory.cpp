@@ -27,15 +27,15 @@ struct Held {
   }
 };
 
-Held held_by(const MemoryConstants& c, const LayerMemory& layers, const StageKind& stage, double copies) noexcept {
+Held held_by(const LayerMemory& layers, const StageKind& stage) noexcept {
   Held held;
-  for (std::size_t i = 0; i < stage.blocks.size(); ++i) held.add(copies * stage.blocks[i], layers.blocks[i]);
-  held.add(copies * stage.embedding, layers.embedding);
-  // A tied head on the embedding's own stage shares its weights; elsewhere it holds a copy.
-  const bool shares = c.tied_embeddings && stage.embedding > 0;
-  if (!shares) held.add(copies * stage.head, layers.head);
-  if (stage.head > 0) held.add(c.mtp_layers, layers.mtp);
+  for (const StageSection& section : stage.sections) held.add(section.held, layers.sections[section.section]);
   return held;
+}
+
+/// The head is the model's last section.
+bool has_head(const LayerMemory& layers, const StageKind& stage) noexcept {
+  return !stage.sections.empty() && stage.sections.back().section + 1 == layers.sections.size();
 }
 
 void add_states(Memory& m, const MemoryConstants& c, const LayerMemory& layers, const StageKind& stage,
@@ -51,7 +51,7 @@ void add_states(Memory& m, const MemoryConstants& c, const LayerMemory& layers, 
   m.gradients = Bytes::base(c.gradient_bytes * trained(2));
   m.optimizer = Bytes::base(c.optimizer_bytes * trained(1));
   const double all = held.dense + held.experts;
-  const double allocated = layers.distinct_weights + stage.head * layers.head.parameters;
+  const double allocated = layers.distinct_weights + (has_head(layers, stage) ? layers.sections.back().parameters : 0);
   m.buffers = c.communication_buffers + Bytes::base(c.ddp_bucket_bytes * (held.trained + held.expert_trained) +
                                                     c.weight_gradient_bytes * allocated);
   if (layout.zero_stage < 3) return;
@@ -67,9 +67,9 @@ void add_states(Memory& m, const MemoryConstants& c, const LayerMemory& layers, 
 /// the next one is made.
 Bytes on_device(const MemoryConstants& c, const StageKind& stage, Bytes kept) noexcept {
   constexpr double going = 2;
-  if (!c.moves_activations || stage.all_blocks <= going) return kept;
-  const double moved = c.moved_layers > 0 ? std::min<double>(c.moved_layers, stage.all_blocks) : stage.all_blocks;
-  return kept * (1 - std::max(0.0, moved - going) / stage.all_blocks);
+  if (!c.moves_activations || stage.blocks <= going) return kept;
+  const double moved = c.moved_layers > 0 ? std::min<double>(c.moved_layers, stage.blocks) : stage.blocks;
+  return kept * (1 - std::max(0.0, moved - going) / stage.blocks);
 }
 
 void add_activations(Memory& m, const MemoryConstants& c, const LayerMemory& layers, const StageKind& stage,
@@ -77,21 +77,18 @@ void add_activations(Memory& m, const MemoryConstants& c, const LayerMemory& lay
   const auto mode = static_cast<std::size_t>(layout.recompute);
   const int batches = micro_batches(c.global_batch, layout);
   const double flight = in_flight(effective_schedule(layout), layout.pp, layout.vp, batches, stage.first);
-  Bytes kept = copies * stage.embedding * layers.embedding.kept[mode], redone;
-  for (std::size_t i = 0; i < stage.blocks.size(); ++i) {
-    kept += stage.blocks[i] * layers.blocks[i].kept[mode];
-    if (stage.blocks[i] > 0) redone = std::max(redone, layers.blocks[i].redone[mode]);
-  }
-  Bytes head;
-  if (stage.head > 0) {
-    const double heads = 1 + c.mtp_layers;
-    m.logits = heads * layers.logits;
-    head = heads * layers.head.kept[mode] + c.mtp_layers * layers.mtp.kept[mode];
+  Bytes kept, at_loss, redone;
+  for (const StageSection& held : stage.sections) {
+    const BlockMemory& section = layers.sections[held.section];
+    kept += held.runs * section.kept[mode];
+    redone = std::max(redone, section.redone[mode]);
+    at_loss += copies * held.runs * section.at_loss[mode];
+    m.logits += copies * held.runs * section.logits;
   }
   // The loss is over before the first block goes backward.
   const Bytes backward = redone + layers.working;
-  m.activations = flight * on_device(c, stage, kept) + head;
-  if (backward > m.logits + head) m.activations += backward - head - m.logits;
+  m.activations = flight * on_device(c, stage, kept) + at_loss;
+  if (backward > m.logits + at_loss) m.activations += backward - at_loss - m.logits;
   if (layout.pp > 1) m.buffers += 2 * layers.boundary;
 }
 
@@ -101,7 +98,7 @@ void add_activations(Memory& m, const MemoryConstants& c, const LayerMemory& lay
 Bytes run_ahead(const MemoryConstants& c, const LayerMemory& layers, const StageKind& stage,
                 const Layout& layout) noexcept {
   Bytes pass;
-  for (std::size_t i = 0; i < stage.blocks.size(); ++i) pass += stage.blocks[i] * layers.blocks[i].run_ahead;
+  for (const StageSection& section : stage.sections) pass += section.runs * layers.sections[section.section].run_ahead;
   const int waiting = std::min(layout.pp - stage.first, micro_batches(c.global_batch, layout)) - 2;
   return (layout.pp == 1 ? 1 : std::max(0, waiting)) * pass;
 }
@@ -110,7 +107,7 @@ Memory of_stage(const MemoryConstants& c, const LayerMemory& layers, const Stage
                 const Layout& layout) noexcept {
   Memory m;
   m.stage = stage.first;
-  add_states(m, c, layers, stage, held_by(c, layers, stage, copies), layout);
+  add_states(m, c, layers, stage, held_by(layers, stage), layout);
   add_activations(m, c, layers, stage, copies, layout);
   m.context = c.context;
   m.allocated = m.weights + m.gradients + m.optimizer + m.activations + m.logits + m.buffers;
@@ -122,6 +119,8 @@ Memory of_stage(const MemoryConstants& c, const LayerMemory& layers, const Stage
 }
 
 }  // namespace
+
+Bytes usable_memory(const Job& job) { return job.cluster.accelerator.memory_capacity * job.framework.memory.usable; }
 
 MemoryConstants memory_constants(const Job& job) {
   const StackMemory& f = job.framework.memory;
@@ -143,16 +142,14 @@ MemoryConstants memory_constants(const Job& job) {
           .ddp_bucket_bytes = bytes_of(r.states.buckets, compute),
           .fragmentation = f.fragmentation,
           .keeps_gathered_with_pipeline = f.keeps_gathered_with_pipeline,
-          .tied_embeddings = job.model.tied_embeddings,
           .expert_fold = expert_fold(job.framework),
           .context = f.context,
           .communication_buffers = f.communication_buffers,
-          .usable = job.cluster.accelerator.memory_capacity * f.usable,
+          .usable = usable_memory(job),
           .spread = f.spread,
           .moves_activations = r.offload.activations,
           .moved_layers = r.offload.activation_layers,
-          .global_batch = job.global_batch,
-          .mtp_layers = job.model.mtp_layers};
+          .global_batch = job.global_batch};
 }
 
 Memory memory(const MemoryConstants& c, const LayerMemory& layers, const StageKinds& stages,
@@ -166,7 +163,7 @@ Memory memory(const MemoryConstants& c, const LayerMemory& layers, const StageKi
 }
 
 Memory memory(const Job& job, const Layout& layout) {
-  const StageKinds stages = stage_kinds(job.model, job.framework, layer_classes(job.model), layout);
+  const StageKinds stages = stage_kinds(job.model, job.framework, layout);
   return memory(memory_constants(job), layer_memory(job, layout), stages, layout);
 }
 
@@ -182,7 +179,7 @@ std::vector<Memory> memory_by_stage(const Job& job, const Layout& layout) {
 }
 
 Bytes logged_peak(const Job& job, const Layout& layout) {
-  StageKinds stages = stage_kinds(job.model, job.framework, layer_classes(job.model), layout);
+  StageKinds stages = stage_kinds(job.model, job.framework, layout);
   if (job.framework.memory.logs_first_stage) {
     std::erase_if(stages.kinds, [](const StageKind& stage) { return stage.first > 0; });
   }

@@ -6,7 +6,7 @@
 
 #include "meshwright/parallel/job_recipe.hpp"
 #include "meshwright/parallel/memory.hpp"
-#include "meshwright/workload/operators.hpp"
+#include "parallel/rank_operators.hpp"
 #include "parallel/trainable.hpp"
 
 namespace meshwright::parallel {
@@ -57,7 +57,7 @@ BlockMemory block_memory(std::span<const Operator> operators, const Job& job, co
   all += stack.memory.saved_extra_hidden * tokens.sharded * hidden +
          stack.memory.saved_extra_ffn * tokens.all * inner_per_token;
   block.run_ahead = Bytes::base(stack.memory.run_ahead_hidden * tokens.all * hidden * (1 - 1.0 / layout.tp));
-  const double input = element_of(job) * tokens.sharded * hidden;
+  const double input = block_input(job, layout).value();
   const double dropped = core + stack.memory.selective_share * (all - core - input);
   block.kept = {Bytes::base(all), Bytes::base(all - dropped), Bytes::base(std::min(input, all))};
   block.redone = {Bytes{}, Bytes::base(dropped), Bytes::base(all - std::min(input, all))};
@@ -77,26 +77,11 @@ void add_shapes(std::set<std::pair<double, double>>& shapes, std::span<const Ope
   }
 }
 
-BlockMemory embedding_memory(const Job& job, const Layout& layout) {
-  const Transformer& model = job.model;
-  BlockMemory block = weights_of(embedding_operators(model, layout.micro_batch, job.seq_len, shard_of(job, layout),
-                                                     job.precision, job.framework.rules.vocab_multiple),
-                                 job);
+/// Indices and, with dropout, a mask.
+void keep_of_embedding(BlockMemory& block, const Job& job, const Layout& layout) {
   const RankTokens tokens = rank_tokens(job, layout);
-  const Bytes kept = Bytes::base(8 * tokens.all + (model.dropout ? tokens.sharded * model.hidden : 0));
+  const Bytes kept = Bytes::base(8 * tokens.all + (job.model.dropout ? tokens.sharded * job.model.hidden : 0));
   block.kept = {kept, kept, kept};
-  return block;
-}
-
-/// The final norm and the projection's input; logits are counted apart.
-BlockMemory head_memory(const Job& job, const Layout& layout) {
-  const auto operators = head_operators(job.model, layout.micro_batch, job.seq_len, shard_of(job, layout),
-                                        job.precision, job.framework.rules.vocab_multiple);
-  BlockMemory block = weights_of(operators, job);
-  const RankTokens tokens = rank_tokens(job, layout);
-  const Bytes kept = Bytes::base(2 * element_of(job) * tokens.sharded * job.model.hidden);
-  block.kept = {kept, kept, kept};
-  return block;
 }
 
 Bytes logits_of(const Job& job, const Layout& layout) {
@@ -107,32 +92,45 @@ Bytes logits_of(const Job& job, const Layout& layout) {
   return Bytes::base(loss.copies * bytes_of(loss.width, job.precision.rest) * live * vocabulary);
 }
 
+/// The final norm and the projection's input; logits are counted apart.
+void keep_of_head(BlockMemory& block, const Job& job, const Layout& layout) {
+  const Bytes kept = 2 * block_input(job, layout);
+  block.at_loss = {kept, kept, kept};
+  block.logits = logits_of(job, layout);
+}
+
+BlockMemory section_memory(const ModelSection& section, std::span<const Operator> operators, const Job& job,
+                           const Layout& layout) {
+  if (is_recomputed(section)) {
+    BlockMemory block = block_memory(operators, job, layout, inner_units(job, section.shape, layout));
+    if (section.kind == SectionKind::block) return block;
+    block.at_loss = block.kept;
+    block.kept = block.redone = {};
+    block.run_ahead = {};
+    return block;
+  }
+  BlockMemory block = weights_of(operators, job);
+  section.kind == SectionKind::embedding ? keep_of_embedding(block, job, layout) : keep_of_head(block, job, layout);
+  return block;
+}
+
 }  // namespace
 
 LayerMemory layer_memory(const Job& job, const Layout& layout) {
-  const Shard shard = shard_of(job, layout);
   const RankTokens tokens = rank_tokens(job, layout);
   const Precision recipe = kept_recipe(job);
   LayerMemory memory;
   std::set<std::pair<double, double>> shapes;
   double widest = 0;
-  for (const LayerClass& kind : layer_classes(job.model)) {
-    const auto operators = layer_operators(job.model, kind.shape, layout.micro_batch, job.seq_len, shard, recipe);
-    const double inner = inner_units(job, kind.shape, layout);
+  for (const ModelSection& section : model_sections(job.model)) {
+    const auto operators = rank_operators(job, layout, section, recipe);
+    memory.sections.push_back(section_memory(section, operators, job, layout));
+    if (section.kind != SectionKind::block) continue;
     add_shapes(shapes, operators);
-    memory.blocks.push_back(block_memory(operators, job, layout, inner));
-    widest = std::max(widest, inner);
-  }
-  if (job.model.mtp_layers > 0) {
-    const auto operators = mtp_operators(job.model, layout.micro_batch, job.seq_len, shard, recipe);
-    const LayerShape last = layer_shape(job.model, job.model.layers - 1);
-    memory.mtp = block_memory(operators, job, layout, inner_units(job, last, layout));
+    widest = std::max(widest, inner_units(job, section.shape, layout));
   }
   for (const auto& [n, k] : shapes) memory.distinct_weights += n * k;
-  memory.embedding = embedding_memory(job, layout);
-  memory.head = head_memory(job, layout);
-  memory.logits = logits_of(job, layout);
-  memory.boundary = Bytes::base(element_of(job) * tokens.sharded * job.model.hidden);
+  memory.boundary = block_input(job, layout);
   // Backward of the MLP has the gradients of its inner tensors live (both halves of a gated one) beside its input's.
   const double halves = job.model.gated_mlp ? 3 : 2;
   memory.working = Bytes::base(element_of(job) * (halves * tokens.all * widest + 2 * tokens.all * job.model.hidden));

@@ -5,6 +5,8 @@
 
 #include "meshwright/parallel/pipeline.hpp"
 #include "parallel/communication.hpp"
+#include "parallel/rank_operators.hpp"
+#include "parallel/stage_kinds.hpp"
 
 namespace meshwright::parallel {
 namespace {
@@ -136,60 +138,25 @@ RankParameters parameters_of(std::span<const Operator> operators) noexcept {
 
 namespace {
 
-/// Parameters of one rank by what a stage may hold.
-struct Held {
-  std::vector<RankParameters> by_layer;
-  RankParameters embedding, head, mtp;
-};
-Held held(const Job& job, const Layout& layout) {
-  const Transformer& model = job.model;
-  const Shard shard = shard_of(job, layout);
-  const double batch = layout.micro_batch, sequence = job.seq_len;
-  const int padding = job.framework.rules.vocab_multiple;
-  const auto classes = layer_classes(model);
-  std::vector<RankParameters> by_class;
-  for (const LayerClass& c : classes) {
-    by_class.push_back(parameters_of(layer_operators(model, c.shape, batch, sequence, shard, job.precision)));
-  }
-  Held result;
-  for (int layer = 0; layer < model.layers; ++layer) {
-    const auto same = std::ranges::find(classes, layer_shape(model, layer), &LayerClass::shape);
-    result.by_layer.push_back(by_class[static_cast<std::size_t>(same - classes.begin())]);
-  }
-  result.embedding = parameters_of(embedding_operators(model, batch, sequence, shard, job.precision, padding));
-  result.head = parameters_of(head_operators(model, batch, sequence, shard, job.precision, padding));
-  if (model.mtp_layers > 0) {
-    result.mtp = parameters_of(mtp_operators(model, batch, sequence, shard, job.precision));
-  }
-  return result;
-}
-
-void add(RankParameters& sum, const RankParameters& part, double count = 1) {
-  sum.dense += count * part.dense, sum.experts += count * part.experts;
-}
-
 std::vector<StagePlace> place_stages(const Job& job, const Layout& layout) {
-  const Held parameters = held(job, layout);
+  std::vector<RankParameters> sections;
+  for (const ModelSection& section : model_sections(job.model)) {
+    sections.push_back(parameters_of(rank_operators(job, layout, section, job.precision)));
+  }
   const int batches = micro_batches(job.global_batch, layout);
   std::vector<StagePlace> stages(static_cast<std::size_t>(layout.pp));
+  for (const StageKind& stage : all_stages(job.model, job.framework, layout)) {
+    StagePlace& place = stages[static_cast<std::size_t>(stage.first)];
+    for (const StageSection& held : stage.sections) {
+      place.parameters.dense += held.held * sections[held.section].dense;
+      place.parameters.experts += held.held * sections[held.section].experts;
+    }
+    place.in_flight = in_flight(effective_schedule(layout), layout.pp, layout.vp, batches, stage.first);
+  }
   for (const Chunk& chunk : pipeline_chunks(job.model, job.framework, layout)) {
     StagePlace& stage = stages[static_cast<std::size_t>(chunk.stage)];
     stage.layers += chunk.layers;
-    for (int i = 0; i < chunk.layers; ++i) {
-      add(stage.parameters, parameters.by_layer[static_cast<std::size_t>(chunk.first + i)]);
-    }
-    if (chunk.embedding) add(stage.parameters, parameters.embedding);
     stage.chunks.push_back(chunk);
-  }
-  for (StagePlace& stage : stages) {
-    const auto has = [&](bool Chunk::*what) { return std::ranges::any_of(stage.chunks, what); };
-    // A tied head on the embedding's own stage shares its weights; elsewhere it holds a copy.
-    const bool shares = job.model.tied_embeddings && has(&Chunk::embedding);
-    const auto heads = static_cast<double>(std::ranges::count_if(stage.chunks, &Chunk::head));
-    if (!shares) add(stage.parameters, parameters.head, heads);
-    if (heads > 0) add(stage.parameters, parameters.mtp, job.model.mtp_layers);
-    const int index = static_cast<int>(&stage - stages.data());
-    stage.in_flight = in_flight(effective_schedule(layout), layout.pp, layout.vp, batches, index);
   }
   return stages;
 }

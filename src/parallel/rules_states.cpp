@@ -39,13 +39,12 @@ bool memory_refuses(const Job& job, const Layout& layout) noexcept {
   return fit(job, memory(job, layout)) == Fit::does_not_fit;
 }
 
-constexpr RuleRow device_memory[] = {
-    {.name = "device memory",
-     .refuses = memory_refuses,
-     .words = [](const Job& job, const Layout& layout) -> RuleWords {
-       return {format(memory(job, layout).reserved), format(memory_constants(job).usable)};
-     },
-     .of_stack = false}};
+constexpr RuleRow device_memory[] = {{.name = "device memory",
+                                      .refuses = memory_refuses,
+                                      .words = [](const Job& job, const Layout& layout) -> RuleWords {
+                                        return {format(memory(job, layout).reserved), format(usable_memory(job))};
+                                      },
+                                      .of_stack = false}};
 
 }  // namespace
 

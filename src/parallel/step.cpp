@@ -14,29 +14,26 @@ struct Slot {
   Seconds weight_gradient;
   Seconds gather;  ///< exposed parameter gathers and gradient scatters of ZeRO-3, once a micro-batch
   Seconds gather_hidden;
-  Seconds idle;  ///< waiting for the host
-  double parameters = 0, expert_parameters = 0;
+  Seconds idle;                                         ///< waiting for the host
   double trained = 0, expert_trained = 0, tensors = 0;  ///< parameters with gradients
   Seconds total() const { return forward.total() + backward.total() + recompute.total() + gather + idle; }
 };
 
-void add(Slot& slot, double count, const BlockCost& block, Recompute mode) noexcept {
+void add(Slot& slot, const StageSection& section, const BlockCost& block, Recompute mode) noexcept {
+  const double count = section.runs;
   slot.forward += count * block.forward;
   slot.backward += count * block.backward;
   slot.recompute += count * block.recompute[static_cast<std::size_t>(mode)];
   slot.weight_gradient += count * block.weight_gradient;
-  slot.parameters += count * block.parameters;
-  slot.expert_parameters += count * block.expert_parameters;
-  slot.trained += count * block.trained;
-  slot.tensors += count * block.tensors;
-  slot.expert_trained += count * block.expert_trained;
+  slot.trained += section.held * block.trained;
+  slot.tensors += section.held * block.tensors;
+  slot.expert_trained += section.held * block.expert_trained;
 }
 
 /// ZeRO-3: each block's parameters are gathered before its forward and its backward pass and its gradients scattered
 /// after, beside the neighbours' compute.
 void add_gathers(Slot& slot, double count, const BlockCost& block, const StepConstants& c, const Entries& e,
                  Recompute mode) noexcept {
-  if (count <= 0) return;
   // Routed experts are sharded over the ranks that hold the same ones.
   const auto moved = [&](auto collective, double dense, double experts, double bytes_per_parameter) {
     Seconds time;
@@ -64,32 +61,23 @@ bool gathers_each_pass(const StepConstants& c, const Layout& l) noexcept {
 Slot make_slot(const StageKind& kind, const StepConstants& c, const Entries& e, const Layout& l) noexcept {
   Slot slot;
   Seconds host, drained, moving;
-  const double moved_share = c.moved_layers > 0 ? std::min(1.0, c.moved_layers / std::max(1.0, kind.all_blocks)) : 1;
+  const double moved_share = c.moved_layers > 0 ? std::min(1.0, c.moved_layers / std::max(1.0, kind.blocks)) : 1;
   const bool gathers = gathers_each_pass(c, l);
-  const auto put = [&](double count, const BlockCost& block, Recompute mode) {
-    add(slot, count, block, mode);
-    const Seconds launching = count * block.host[static_cast<std::size_t>(mode)];
+  for (const StageSection& section : kind.sections) {
+    const BlockCost& block = e.shard->sections[section.section];
+    add(slot, section, block, l.recompute);
+    const Seconds launching = section.runs * block.host[static_cast<std::size_t>(l.recompute)];
     host += launching, drained += block.drained * launching;
-    const Seconds moved = moved_share * block.moved[static_cast<std::size_t>(mode)];
+    const Seconds moved = moved_share * block.moved[static_cast<std::size_t>(l.recompute)];
     if (moved > Seconds{}) {
-      moving += count * overlap(block.forward.total(), moved, c.overlap_slowdown).exposed;
-      moving += count * overlap(block.backward.total(), moved, c.overlap_slowdown).exposed;
+      moving += section.runs * overlap(block.forward.total(), moved, c.overlap_slowdown).exposed;
+      moving += section.runs * overlap(block.backward.total(), moved, c.overlap_slowdown).exposed;
     }
-    if (gathers) add_gathers(slot, count, block, c, e, mode);
-  };
-  for (std::size_t i = 0; i < kind.blocks.size(); ++i) put(kind.blocks[i], e.shard->blocks[i], l.recompute);
-  put(kind.embedding, e.shard->embedding, Recompute::none);
-  put(kind.head * (1 + c.mtp_layers), e.shard->head, Recompute::none);
-  put(kind.head * c.mtp_layers, e.shard->mtp, l.recompute);
-  // MTP modules share the output projection, and a tied one is the embedding where both are on one stage.
-  const double shared = c.mtp_layers + (c.tied_embeddings ? kind.embedding : 0);
-  slot.parameters -= kind.head * shared * e.shard->head.parameters;
-  slot.trained -= kind.head * shared * e.shard->head.trained;
-  for (double* held : {&slot.parameters, &slot.expert_parameters, &slot.trained, &slot.expert_trained})
-    *held *= e.stages->parameter_copies;
+    if (gathers) add_gathers(slot, section.runs, block, c, e, l.recompute);
+  }
   const double passes = l.recompute == Recompute::full ? 4 : 3;
-  const Seconds gpu = slot.total() + kind.all_blocks * passes * c.layer_overhead + moving;
-  if (l.pp > 1 && c.crosses_nodes) host += kind.all_blocks * (l.tp - 1) * c.pipeline_send_host;
+  const Seconds gpu = slot.total() + kind.blocks * passes * c.layer_overhead + moving;
+  if (l.pp > 1 && c.crosses_nodes) host += kind.blocks * (l.tp - 1) * c.pipeline_send_host;
   // Where the host waits for the device, the device waits for the host after it.
   const double waiting = host.value() > 0 ? drained / host : 0;
   slot.idle = std::max(gpu, host) + waiting * std::min(gpu, host) - slot.total();
@@ -198,7 +186,7 @@ Step step_time(const StepConstants& c, const Entries& e, const Layout& l) noexce
     t.pipeline = (steady + 2.0 * (l.pp - 1)) * send;
     t.bubble = pipeline_bubble(effective_schedule(l), l.pp, l.vp, step.micro_batches, own, others);
     if (c.tied_embeddings && l.zero_stage < 3) {
-      t.data_parallel += e.pipeline->send(Bytes::base(e.shard->embedding.parameters * c.reduce_bytes));
+      t.data_parallel += e.pipeline->send(Bytes::base(e.shard->sections.front().parameters * c.reduce_bytes));
     }
   }
   if (c.slowest_node > 0) t.host += c.slowest_node * total(t);

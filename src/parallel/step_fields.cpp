@@ -6,41 +6,40 @@
 
 #include "meshwright/core/units.hpp"
 #include "meshwright/hardware/platform.hpp"
+#include "meshwright/workload/sections.hpp"
 #include "parallel/explained.hpp"
 
 namespace meshwright::parallel {
 namespace {
 
-std::string block_name(const LayerShape& shape) {
+std::string section_name(const ModelSection& section) {
+  if (section.kind == SectionKind::embedding) return "embedding";
+  if (section.kind == SectionKind::head) return "head";
+  if (section.kind == SectionKind::prediction_module) return "mtp";
+  const LayerShape& shape = section.shape;
   const char* feed = shape.feed == FeedForward::moe ? "moe" : shape.feed == FeedForward::dense ? "dense" : "mixer";
   return fmt::format("{}{}_blocks", feed, shape.full_attention ? "" : "_window");
 }
 
-/// Compute (or recompute) of the worst stage by class of block; `pick` takes the seconds of one block.
+/// Compute (or recompute) of the worst stage by section of the model; `pick` takes the seconds of one block.
 template <class Pick>
-std::vector<Term> by_block(const Explained& e, const char* what, Pick&& pick) {
+std::vector<Term> by_section(const Explained& e, const char* what, Pick&& pick) {
   std::vector<Term> parts;
   const GemmEfficiency& gemm = e.job.cluster.accelerator.efficiency.of(e.job.precision.gemm);
   const std::string source = fmt::format("{} {}: {:.3g} of peak, sustained {:.3g} [{}]", e.job.cluster.accelerator.name,
                                          name(e.job.precision.gemm), gemm.ceiling, gemm.sustained, gemm.source);
-  const auto add = [&](const std::string& block, double count, const BlockCost& cost) {
-    const Seconds one = pick(cost);
-    if (count <= 0 || one.value() <= 0) return;
-    parts.push_back(
-        {.name = block,
-         .value = (e.step.micro_batches * (count * one)).value(),
-         .unit = "s",
-         .formula = fmt::format("{} micro-batches x {:.3g} x {} of {}", e.step.micro_batches, count, format(one), what),
-         .source = source,
-         .parts = {}});
-  };
-  const auto classes = layer_classes(e.job.model);
-  for (std::size_t i = 0; i < classes.size(); ++i) {
-    add(block_name(classes[i].shape), e.stage->blocks[i], e.entries.shard->blocks[i]);
+  const auto of_model = model_sections(e.job.model);
+  for (const StageSection& held : e.stage->sections) {
+    const Seconds one = pick(e.entries.shard->sections[held.section]);
+    if (one.value() <= 0) continue;
+    parts.push_back({.name = section_name(of_model[held.section]),
+                     .value = (e.step.micro_batches * (held.runs * one)).value(),
+                     .unit = "s",
+                     .formula = fmt::format("{} micro-batches x {:.3g} x {} of {}", e.step.micro_batches, held.runs,
+                                            format(one), what),
+                     .source = source,
+                     .parts = {}});
   }
-  add("embedding", e.stage->embedding, e.entries.shard->embedding);
-  add("head", e.stage->head * (1 + e.job.model.mtp_layers), e.entries.shard->head);
-  add("mtp", e.stage->head * e.job.model.mtp_layers, e.entries.shard->mtp);
   return parts;
 }
 
@@ -71,8 +70,8 @@ constexpr std::array<StepField, 10> table = {{
      .parameter = nothing,
      .parts =
          [](const Explained& e) {
-           return by_block(e, "forward and backward",
-                           [](const BlockCost& b) { return b.forward.compute + b.backward.compute; });
+           return by_section(e, "forward and backward",
+                             [](const BlockCost& b) { return b.forward.compute + b.backward.compute; });
          }},
     {.name = "recompute",
      .value = &StepTime::recompute,
@@ -82,7 +81,7 @@ constexpr std::array<StepField, 10> table = {{
      .parts =
          [](const Explained& e) {
            const auto mode = static_cast<std::size_t>(e.layout.recompute);
-           return by_block(e, "repeated forward", [mode](const BlockCost& b) { return b.recompute[mode].compute; });
+           return by_section(e, "repeated forward", [mode](const BlockCost& b) { return b.recompute[mode].compute; });
          }},
     {.name = "tensor_parallel",
      .value = &StepTime::tensor_parallel,

@@ -7,43 +7,31 @@
 
 #include "parallel/block_cost.hpp"
 #include "parallel/communication.hpp"
+#include "parallel/host_link.hpp"
 #include "parallel/stage_kinds.hpp"
 
 namespace meshwright::parallel {
 namespace {
 
 /// The groups say where ranks are: under another order of axes the same degrees cost something else.
-using ShardKey = std::tuple<Group, Group, Group, Group, ContextKind, int, bool, bool, bool>;
+using DenseKey = std::tuple<Group, Group, ContextKind, int, bool, bool>;
+using ShardKey = std::tuple<DenseKey, Group, Group, bool>;
 using StageKey = std::tuple<int, int, StageSplit, PipelineSchedule, std::vector<int>>;
 
+DenseKey dense_key(const Layout& l, const Groups& g, const Framework& stack) {
+  return {g.tensor, g.context, context_kind(l, stack), l.micro_batch, l.sequence_parallel, l.tp_comm_overlap};
+}
 ShardKey shard_key(const Layout& l, const Groups& g, const Framework& stack) {
-  return {g.tensor,
-          g.context,
-          g.expert,
-          g.expert_tensor,
-          context_kind(l, stack),
-          l.micro_batch,
-          l.sequence_parallel,
-          l.tp_comm_overlap,
+  return {dense_key(l, g, stack), g.expert, g.expert_tensor,
           l.ep_comm_overlap || effective_schedule(l)->overlaps_experts};
 }
 
-ShardCosts shard_costs(const BlockContext& context, const std::vector<LayerClass>& classes) {
-  ShardCosts costs;
-  for (const LayerClass& c : classes) costs.blocks.push_back(layer_cost(context, c.shape));
-  costs.embedding = embedding_cost(context);
-  costs.head = head_cost(context);
-  costs.mtp = mtp_cost(context);
-  costs.boundary = boundary_bytes(context.job, context.layout);
-  return costs;
-}
-
-/// Updates on the host: parameters and gradients cross PCIe in the format of compute, Adam streams its states from host
-/// memory. ZeRO-Offload (Ren et al. 2021, table 4): CPU-Adam updates 10^9 parameters in about 0.25 s on one socket.
+/// Updates on the host: parameters and gradients cross its link in the format of compute, the optimizer streams its
+/// states from host memory; the accelerators of a socket share it.
 Seconds offloaded_update(const Job& job) {
-  const double pcie = 20e9, cpu_adam = 0.25e-9;
-  const double sharing = static_cast<double>(job.cluster.node.accelerators) / std::max(1, job.cluster.node.sockets);
-  return Seconds::base(2 * bytes_per_element(job.precision.rest) / pcie + cpu_adam * sharing);
+  const Cluster& cluster = job.cluster;
+  const double sharing = static_cast<double>(cluster.node.accelerators) / std::max(1, cluster.node.sockets);
+  return Bytes::base(2 * bytes_per_element(job.precision.rest)) / host_link(cluster) + sharing * host_update();
 }
 
 Seconds update_per_parameter(const Job& job) {
@@ -66,7 +54,6 @@ StepConstants constants_of(const Job& job) {
   const DType compute = job.precision.rest;
   const double nodes = static_cast<double>(job.accelerators) / job.cluster.node.accelerators;
   return {.global_batch = job.global_batch,
-          .mtp_layers = job.model.mtp_layers,
           .tied_embeddings = job.model.tied_embeddings,
           .optimizer_per_parameter = update_per_parameter(job),
           .reduce_bytes = bytes_of(r.states.reduce, compute),
@@ -109,7 +96,7 @@ class Memo {
 struct Tables::Impl {
   explicit Impl(const Job& j)
       : job(j),
-        classes(layer_classes(j.model)),
+        sections(model_sections(j.model)),
         communication(job.cluster, job.collectives),
         constants(constants_of(j)) {}
 
@@ -117,10 +104,27 @@ struct Tables::Impl {
     return memo.get(g, [&] { return *groups.get(g, [&] { return communication.costs(g); }); });
   }
 
+  const ShardCosts* shard(const Layout& layout, const Groups& g) {
+    return shards.get(shard_key(layout, g, job.framework), [&] { return shard_costs(layout, g); });
+  }
+
+  /// Sections without routed experts cost the same however experts are spread.
+  ShardCosts shard_costs(const Layout& layout, const Groups& g) {
+    const BlockContext context{job, layout, communication};
+    ShardCosts costs{.sections = {}, .boundary = boundary_bytes(job, layout)};
+    for (std::size_t i = 0; i < sections.size(); ++i) {
+      const auto make = [&] { return section_cost(context, sections[i]); };
+      const bool experts = sections[i].shape.feed == FeedForward::moe;
+      costs.sections.push_back(experts ? make() : *dense.get({dense_key(layout, g, job.framework), i}, make));
+    }
+    return costs;
+  }
+
   const Job job;
-  const std::vector<LayerClass> classes;
+  const std::vector<ModelSection> sections;
   Communication communication;
   StepConstants constants;
+  Memo<std::pair<DenseKey, std::size_t>, BlockCost> dense;
   Memo<ShardKey, ShardCosts> shards;
   Memo<StageKey, StageKinds> stages;
   Memo<Group, GroupCosts> groups, pipelines;
@@ -134,15 +138,15 @@ Tables& Tables::operator=(Tables&&) noexcept = default;
 
 const StepConstants& Tables::constants() const noexcept { return impl_->constants; }
 
+const ShardCosts& Tables::shard(const Layout& l) { return *impl_->shard(l, groups(l, impl_->job.framework)); }
+
 Entries Tables::entries(const Layout& l) {
   Impl& t = *impl_;
   const Groups g = groups(l, t.job.framework);
   Entries e;
-  e.shard = t.shards.get(shard_key(l, g, t.job.framework), [&] {
-    return shard_costs({t.job, l, t.communication}, t.classes);
-  });
+  e.shard = t.shard(l, g);
   e.stages = t.stages.get({l.pp, l.vp, l.stage_split, effective_schedule(l), l.stages},
-                          [&] { return stage_kinds(t.job.model, t.job.framework, t.classes, l); });
+                          [&] { return stage_kinds(t.job.model, t.job.framework, l); });
   e.shards = t.group(t.data, g.shard);
   e.replicas = t.group(t.replicas, g.replica);
   e.expert_data = t.group(t.expert_data, g.expert_data);

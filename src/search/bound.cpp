@@ -10,20 +10,17 @@ constexpr double rounding = 1 - 1e-9;
 
 }  // namespace
 
-LeastPass least_pass(const ShardCosts& costs, const std::vector<LayerClass>& classes, int mtp_layers) {
+LeastPass least_pass(const ShardCosts& costs, const std::vector<ModelSection>& sections) {
   LeastPass least{};
   LeastPass host{};
-  const auto add = [&](double count, const BlockCost& block, bool recomputes) {
+  for (std::size_t i = 0; i < sections.size(); ++i) {
+    const BlockCost& section = costs.sections[i];
     for (std::size_t mode = 0; mode < least.size(); ++mode) {
-      least[mode] += count * (block.forward.total() + block.backward.total());
-      if (recomputes) least[mode] += count * block.recompute[mode].total();
-      host[mode] += count * block.host[recomputes ? mode : 0];
+      least[mode] +=
+          sections[i].count * (section.forward.total() + section.backward.total() + section.recompute[mode].total());
+      host[mode] += sections[i].count * section.host[mode];
     }
-  };
-  for (std::size_t i = 0; i < classes.size(); ++i) add(classes[i].layers, costs.blocks[i], true);
-  add(1, costs.embedding, false);
-  add(1 + mtp_layers, costs.head, false);
-  add(mtp_layers, costs.mtp, true);
+  }
   for (std::size_t mode = 0; mode < least.size(); ++mode) least[mode] = std::max(least[mode], host[mode]);
   return least;
 }

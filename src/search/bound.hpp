@@ -3,6 +3,7 @@
 #include <array>
 
 #include "meshwright/parallel/tables.hpp"
+#include "meshwright/workload/sections.hpp"
 
 namespace meshwright::search {
 
@@ -12,7 +13,7 @@ namespace meshwright::search {
 /// Why it is a bound. A stage's slot is at least the passes of its blocks and at least its host time (step.cpp), so the
 /// slots of all stages sum to at least this; the slowest stage is at least the mean.
 using LeastPass = std::array<Seconds, 3>;
-LeastPass least_pass(const ShardCosts& costs, const std::vector<LayerClass>& classes, int mtp_layers);
+LeastPass least_pass(const ShardCosts& costs, const std::vector<ModelSection>& sections);
 
 /// The least step of `pass` with these degrees: m (pass / pp), and with 1F1B, interleaving or GPipe the bubble of equal
 /// stages, (1 - 1 / pp) pass / vp. With a slowest stage w and a sum S of all, m w + (S - w) / vp falls in neither w >=

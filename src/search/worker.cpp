@@ -33,7 +33,7 @@ Worker::Worker(const Job& job, const SearchOptions& options)
     : best(options.top, options.variants),
       job_(job),
       options_(options),
-      classes_(layer_classes(job.model)),
+      sections_(model_sections(job.model)),
       memory_constants_(memory_constants(job)),
       shardings_(shardings(job, options.space)),
       recomputes_(recomputes(options.space)),
@@ -69,7 +69,7 @@ void Worker::take(const Shape& shape) {
 }
 
 /// Of the layout's entry; its other pipelines of the same schedule have it too.
-LeastPass Worker::passes() { return least_pass(*tables_.entries(layout_).shard, classes_, job_.model.mtp_layers); }
+LeastPass Worker::passes() { return least_pass(tables_.shard(layout_), sections_); }
 
 /// The least of all schedules and overlaps: what runs beside compute is never slower than what runs after it.
 Seconds Worker::fastest_pass(const ShardChoice& shard, const Overlaps& all) {
@@ -103,10 +103,13 @@ std::optional<double> Worker::least(const ShardChoice& shard) {
     layout_ = plain_layout(job_, options_.space, shard, variant);
     for (const Shape& shape : shapes(shard)) {
       take(shape);
+      if (const Rule rule = refused_whatever_states(job_, layout_); rule != nullptr) {
+        refused[index_of(rule)] += shardings_.size() * recomputes_.size();
+        continue;
+      }
       for (const Sharding& sharding : shardings_) {
         layout_.zero_stage = sharding.zero_stage, layout_.hsdp_shard = sharding.hsdp_shard;
-        const Rule rule = refused_by(job_, layout_);
-        if (rule != nullptr) {
+        if (const Rule rule = refused_by_states(job_, layout_); rule != nullptr) {
           refused[index_of(rule)] += recomputes_.size();
           continue;
         }
@@ -164,10 +167,14 @@ void Worker::visit_shape() {
   counts.considered += shardings_.size() * recomputes_.size();
   counts.passed_over += shardings_.size() * (recomputes_.size() - kept_.size());
   if (kept_.empty()) return;
+  layout_.recompute = Recompute::none;  // no rule refuses it
+  if (const Rule rule = refused_whatever_states(job_, layout_); rule != nullptr) {
+    counts.by_rule[index_of(rule)] += shardings_.size() * kept_.size();
+    return;
+  }
   for (const Sharding& sharding : shardings_) {
     layout_.zero_stage = sharding.zero_stage, layout_.hsdp_shard = sharding.hsdp_shard;
-    layout_.recompute = Recompute::none;  // no rule refuses it
-    if (const Rule rule = refused_by(job_, layout_); rule != nullptr) {
+    if (const Rule rule = refused_by_states(job_, layout_); rule != nullptr) {
       counts.by_rule[index_of(rule)] += kept_.size();
     } else {
       visit_recomputes();

@@ -66,7 +66,7 @@ class Worker {
 
   const Job& job_;
   const SearchOptions& options_;
-  const std::vector<LayerClass> classes_;
+  const std::vector<ModelSection> sections_;
   const MemoryConstants memory_constants_;
   const std::vector<Sharding> shardings_;
   const std::vector<Recompute> recomputes_;

@@ -79,8 +79,6 @@ std::uint32_t Fabric::nic_node(int host, int nic) const {
 
 int Fabric::host_of(int rank) const { return rank / std::max(1, unit.accelerators / std::max(1, unit.hosts)); }
 
-std::vector<std::string> topology_names() { return topologies(); }
-
 Fabric build_fabric(const Cluster& cluster) {
   check_network(cluster, "network");
   refuse_too_large(cluster);

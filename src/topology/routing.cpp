@@ -185,20 +185,6 @@ void append_route(const Fabric& fabric, int source, int target, const RouteOptio
   }
 }
 
-Seconds route_latency(const Fabric& fabric, int source, int target) {
-  Route route;
-  append_route(fabric, source, target, {}, route);
-  double seconds = 0;
-  for (const FlowShare& step : route) {
-    const std::size_t link = step.resource < fabric.links.size() ? step.resource : 0;
-    if (step.resource < fabric.links.size())
-      seconds += step.share * fabric.links[link].latency;
-    else if (const Bundle& b = fabric.bundles[step.resource - fabric.links.size()]; b.count > 0)
-      seconds += step.share * fabric.links[b.first].latency;
-  }
-  return Seconds::base(seconds);
-}
-
 double expected_ecmp_efficiency(int uplinks, int queue_pairs, int trials, std::uint64_t seed) {
   if (uplinks <= 1) return 1;
   double sum = 0;

@@ -36,7 +36,7 @@ TEST(KernelPoints, GroupsByDeviceFormatAndSource) {
                                             "A100-SXM4-80GB,bfloat16,x,128,256,512,1e-5,1\n"
                                             "h200_sxm,fp8_block,h200_sxm/sglang_1,1,2,3,5e-6,0\n\n"
                                             "h200_sxm,fp8_block,h200_sxm/sglang_1,8,2,3,5e-6,1\r\n");
-  const std::vector<GemmGroup> groups = read_gemm_points(path);
+  const std::vector<GemmGroup> groups = read_gemm_points(path, builtin_catalog());
   ASSERT_EQ(groups.size(), 2U);
   EXPECT_EQ(groups[0].device, "H200-SXM-141GB");
   EXPECT_EQ(groups[0].format, "fp8-block");
@@ -54,7 +54,8 @@ TEST(KernelPoints, QuotesAndAByteOrderMarkChangeNothing) {
   const auto quoted = table("quoted.csv",
                             "\xef\xbb\xbf\"gpu\",\"dtype\",\"source\",\"m\",\"n\",\"k\",\"latency_s\",\"use_for_"
                             "calibration\"\r\n\"h200_sxm\",\"bf16\",\"lab\",\"1024\",\"2048\",4096,\"1e-4\",\"1\"\r\n");
-  const GemmGroup a = read_gemm_points(plain).at(0), b = read_gemm_points(quoted).at(0);
+  const GemmGroup a = read_gemm_points(plain, builtin_catalog()).at(0),
+                  b = read_gemm_points(quoted, builtin_catalog()).at(0);
   EXPECT_EQ(kernel_table_kind(quoted), KernelTable::gemm);
   EXPECT_EQ(a.device, b.device);
   EXPECT_EQ(a.source, b.source);
@@ -66,7 +67,7 @@ TEST(KernelPoints, ReadsAttention) {
   const auto path = table("attention.csv",
                           "system,source,dtype,batch,seqlen,heads,kv_heads,head_dim,window,latency_ms\n"
                           "gb300,1.3,bfloat16/kvfp8,2,4096,32,8,128,512,0.25\n");
-  const std::vector<AttentionGroup> groups = read_attention_points(path);
+  const std::vector<AttentionGroup> groups = read_attention_points(path, builtin_catalog());
   ASSERT_EQ(groups.size(), 1U);
   EXPECT_EQ(groups[0].device, "GB300");
   EXPECT_EQ(groups[0].format, "fp8");
@@ -80,7 +81,7 @@ TEST(KernelPoints, ReadsAttention) {
 
 TEST(KernelPoints, RefusesWithPlaceFoundAndExpected) {
   const auto read = [](const std::string& content) {
-    return refusal([&] { read_gemm_points(table("bad.csv", content)); });
+    return refusal([&] { read_gemm_points(table("bad.csv", content), builtin_catalog()); });
   };
   EXPECT_THAT(read(""), HasSubstr("empty"));
   EXPECT_THAT(read("gpu,dtype,m,n,latency_s\n"), HasSubstr("no column 'k'; found gpu, dtype, m, n, latency_s"));
@@ -90,7 +91,7 @@ TEST(KernelPoints, RefusesWithPlaceFoundAndExpected) {
   EXPECT_THAT(read("gpu,dtype,m,n,k,latency_s\nL4,bf16,-1,2,3,1e-5\n"), HasSubstr("m is '-1'"));
   EXPECT_THAT(read("gpu,dtype,m,n,k,latency_s\nL4,bfloat1,1,2,3,1e-5\n"), HasSubstr("did you mean 'bfloat16'"));
   EXPECT_THAT(refusal([] { kernel_table_kind(table("other.csv", "a,b\n1,2\n")); }), HasSubstr("neither a GEMM table"));
-  EXPECT_THAT(refusal([] { read_gemm_points("absent.csv"); }), HasSubstr("absent.csv"));
+  EXPECT_THAT(refusal([] { read_gemm_points("absent.csv", builtin_catalog()); }), HasSubstr("absent.csv"));
 }
 
 TEST(KernelPoints, SkipsWhatTheCatalogueLacksWithAReason) {

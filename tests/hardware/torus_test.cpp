@@ -24,8 +24,9 @@ TEST(TorusSlice, IsReadInTheOrderOfItsEdges) {
 }
 
 TEST(TorusSlice, AnythingElseIsNone) {
-  for (const char* text : {"torus-3d", "torus-3d 8x8", "torus-2d 8x8x8", "torus-3d 8x8x", "torus-3d 8x-8x8", "torus-3d 8x8x0",
-                           "torus-3d 8x8x99999999999", "torus-3d  8x8x8", "torus-3d 8x8x8 twist", "fat-tree 8x8x8", ""})
+  for (const char* text :
+       {"torus-3d", "torus-3d 8x8", "torus-2d 8x8x8", "torus-3d 8x8x", "torus-3d 8x-8x8", "torus-3d 8x8x0",
+        "torus-3d 8x8x99999999999", "torus-3d  8x8x8", "torus-3d 8x8x8 twist", "fat-tree 8x8x8", ""})
     EXPECT_FALSE(stated_slice(text).has_value()) << text;
 }
 

@@ -36,7 +36,7 @@ TEST(Published, ActivationsOfOneLayer) {
   const Job job = test_job(gpt(96, 12288, 96), 64, 2048, 64, "bignlp");
   const auto kept = [&](Layout layout) {
     layout.micro_batch = 2;
-    return layer_memory(job, layout).blocks.front().kept[static_cast<std::size_t>(layout.recompute)].value();
+    return layer_memory(job, layout).sections[1].kept[static_cast<std::size_t>(layout.recompute)].value();
   };
   const auto expect = [](double ours, double published) { EXPECT_NEAR(ours, published, 0.03 * published); };
   expect(kept({.tp = 1}), sbh * (34 + core));
@@ -75,7 +75,7 @@ TEST(Published, ExpertStatesWithoutReplicas) {
   const Job job = test_job(mixture(48, 128, 8), 8, 4096, 8);
   const Layout layout{.tp = 4, .dp = 2, .ep = 8, .etp = 1, .recompute = Recompute::full};
   const LayerMemory layers = layer_memory(job, layout);
-  EXPECT_NEAR(48 * 18 * layers.blocks.front().expert_parameters, 65e9, 1e9);
+  EXPECT_NEAR(48 * 18 * layers.sections[1].expert_parameters, 65e9, 1e9);
 }
 
 /// What users reported of their own runs: did it fit?

@@ -122,6 +122,22 @@ TEST(Placement, HoldsTheModelOnce) {
   }
 }
 
+// DualPipe has embedding and head on the first stage and on the last one, where a tied head is the embedding.
+TEST(Placement, ATiedHeadBesideItsEmbeddingIsHeldOnce) {
+  Transformer model = load_model("llama-3.2-1b");
+  model.extra_params = model.extra_params_per_layer = 0;
+  const Job job =
+      with_stack(test_job(model, 8, 4096, 64, "generic"), [](Framework& stack) { stack.rules.vocab_multiple = 1; });
+  const Layout layout{.pp = 4, .dp = 2, .schedule = PipelineSchedule::dual_pipe};
+  double staged = 0;
+  for (const StagePlace& stage : placement(job, layout).stages) staged += stage.parameters.dense;
+  EXPECT_NEAR(staged / (2 * parameter_counts(model).total), 1, 1e-3);
+  const Memory held = memory(job, layout);
+  const RankParameters first = placement(job, layout).stages.front().parameters;
+  EXPECT_NEAR(held.weights / (state_bytes(job.recipe.states, job.precision.rest).weights * Bytes::base(first.dense)), 1,
+              0.1);
+}
+
 TEST(Placement, AxesAreWhereTheFabricHasThem) {
   const Job job = test_job(llama_8b(), 64, 4096, 64);
   const Placement p = placement(job, {.tp = 8, .pp = 2, .dp = 4});

@@ -166,7 +166,7 @@ TEST(Step, AnUndividedVocabularySlowsTheHead) {
 }
 
 const BlockCost& mixture_block(Tables& tables, const Layout& layout) {
-  return tables.entries(layout).shard->blocks.front();
+  return tables.entries(layout).shard->sections[1];
 }
 
 TEST(Step, GraphsAndGroupedExpertsTakeLaunchesOffTheHost) {
@@ -264,7 +264,7 @@ TEST(Step, BytesScaleWithTheFormat) {
     Tables tables(
         with_stack(with_precision(plain, format), [](Framework& stack) { stack.overlap.tp_backward = false; }));
     const Entries e = tables.entries(l);
-    const Pass pass = e.shard->blocks[0].forward + e.shard->blocks[0].backward;
+    const Pass pass = e.shard->sections[1].forward + e.shard->sections[1].backward;
     return std::array{e.shard->boundary.value(), pass.tensor.value(),
                       tables.constants().reduce_bytes * tables.constants().parameter_bytes};
   };

@@ -85,14 +85,14 @@ TEST(Search, BoundsAreBelowEveryTime) {
   for (const Job& job : small_jobs()) {
     const Enumeration all(job, max_micro_batch);
     Tables tables(job);
-    const auto classes = layer_classes(job.model);
+    const auto sections = model_sections(job.model);
     for (const Enumerated& e : all.layouts) {
       Layout beside = e.layout;
       beside.tp_comm_overlap = beside.tp > 1 && job.framework.rules.can_overlap_tp;
       beside.ep_comm_overlap = beside.ep > 1 && job.framework.rules.can_overlap_ep;
       const auto mode = static_cast<std::size_t>(e.layout.recompute);
-      const Seconds own = least_pass(*tables.entries(e.layout).shard, classes, job.model.mtp_layers)[mode];
-      const Seconds most = least_pass(*tables.entries(beside).shard, classes, job.model.mtp_layers)[mode];
+      const Seconds own = least_pass(*tables.entries(e.layout).shard, sections)[mode];
+      const Seconds most = least_pass(*tables.entries(beside).shard, sections)[mode];
       EXPECT_LE(least_step(own, e.layout, job.global_batch), e.time) << describe_layout(e.layout);
       EXPECT_LE(least_step_of_shard(most, e.layout, job.global_batch, job.accelerators), e.time)
           << describe_layout(e.layout);

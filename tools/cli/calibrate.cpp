@@ -52,9 +52,9 @@ KernelFits fit_tables(const std::vector<std::string>& tables, const Catalog& cat
   std::vector<AttentionGroup> attention;
   for (const std::string& path : tables) {
     if (kernel_table_kind(path) == KernelTable::gemm) {
-      std::ranges::move(read_gemm_points(path), std::back_inserter(gemm));
+      std::ranges::move(read_gemm_points(path, catalog), std::back_inserter(gemm));
     } else {
-      std::ranges::move(read_attention_points(path), std::back_inserter(attention));
+      std::ranges::move(read_attention_points(path, catalog), std::back_inserter(attention));
     }
   }
   KernelFits fits{fit_gemm(gemm, catalog), fit_attention(attention, catalog)};

@@ -1,8 +1,11 @@
 // meshwright hardware list|show: the database as tables, and one entry with every figure and its source.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <set>
 
 #include "command.hpp"
@@ -14,8 +17,6 @@ namespace meshwright::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-const std::vector<std::string> kinds = {"accelerators", "nodes", "clusters", "links", "nics", "switches"};
 
 struct Options {
   std::string kind, name;
@@ -117,32 +118,78 @@ std::string switch_table(const Catalog& c) {
       });
 }
 
-template <class Entry>
-Json names(const std::vector<Entry>& entries) {
-  Json list = Json::array();
-  for (const Entry& entry : entries) list.push_back(entry.name);
-  return list;
+/// One kind of the database's entries, the most telling first.
+struct Kind {
+  std::string one, all;
+  std::string (*table)(const Catalog& catalog);
+  std::vector<std::string> (*names)(const Catalog& catalog, bool with_aliases);
+  std::optional<Sheet> (*sheet)(const Catalog& catalog, std::string_view name);
+};
+
+template <auto Entries, auto Lookup>
+Kind kind(const char* one, const char* all, std::string (*table)(const Catalog&)) {
+  return {one, all, table,
+          [](const Catalog& catalog, bool with_aliases) {
+            std::vector<std::string> names;
+            for (const auto& entry : *catalog.data().*Entries) {
+              names.push_back(entry.name);
+              if (with_aliases) names.insert(names.end(), entry.aliases.begin(), entry.aliases.end());
+            }
+            return names;
+          },
+          [](const Catalog& catalog, std::string_view name) -> std::optional<Sheet> {
+            try {
+              return sheet_of(catalog, (catalog.data().get()->*Lookup)(name, "hardware"));
+            } catch (const Error&) {  // not of this kind
+              return {};
+            }
+          }};
+}
+
+const std::array kinds = {
+    kind<&CatalogData::accelerators, &CatalogData::accelerator>("accelerator", "accelerators", accelerator_table),
+    kind<&CatalogData::nodes, &CatalogData::node>("node", "nodes", node_table),
+    kind<&CatalogData::clusters, &CatalogData::cluster>("cluster", "clusters", cluster_table),
+    kind<&CatalogData::links, &CatalogData::link>("link", "links", link_table),
+    kind<&CatalogData::nics, &CatalogData::nic>("nic", "nics", nic_table),
+    kind<&CatalogData::switches, &CatalogData::switch_named>("switch", "switches", switch_table)};
+
+std::vector<std::string> names_of_kinds(std::string Kind::*number) {
+  std::vector<std::string> names;
+  for (const Kind& kind : kinds) names.push_back(kind.*number);
+  return names;
 }
 
 void list(const Options& options, const Globals& globals) {
-  const Catalog c = load_catalog(globals.hardware);
-  if (options.json) {
-    const Json all = {{"accelerators", names(c.accelerators)},
-                      {"nodes", names(c.nodes)},
-                      {"clusters", names(c.clusters)},
-                      {"links", names(c.links)},
-                      {"nics", names(c.nics)},
-                      {"switches", names(c.switches)}};
-    return print_json(options.kind.empty() ? all : Json{{options.kind, all.at(options.kind)}});
+  const Catalog catalog = load_catalog(globals.hardware);
+  Json all = Json::object();
+  for (const Kind& kind : kinds) {
+    if (!options.kind.empty() && options.kind != kind.all) continue;
+    if (options.json)
+      all[kind.all] = kind.names(catalog, false);
+    else
+      std::cout << kind.table(catalog) << "\n";
   }
-  using Render = std::string (*)(const Catalog&);
-  constexpr Render tables[] = {accelerator_table, node_table, cluster_table, link_table, nic_table, switch_table};
-  for (std::size_t i = 0; i < kinds.size(); ++i) {
-    if (!options.kind.empty() && options.kind != kinds[i]) continue;
-    std::cout << tables[i](c) << "\n";
-  }
+  if (options.json) return print_json(all);
   std::cout << dim("Peaks by data sheet, every bandwidth per direction; * = announced.") << "\n"
             << dim("meshwright hardware show NAME has sources, aliases and measured figures.") << "\n";
+}
+
+/// The sheets of every entry that `name` stands for.
+std::vector<Sheet> sheets(const Catalog& catalog, std::string_view name, std::string_view wanted) {
+  std::vector<Sheet> found;
+  std::vector<std::string> names;
+  for (const Kind& kind : kinds) {
+    std::ranges::move(kind.names(catalog, true), std::back_inserter(names));
+    if (!wanted.empty() && wanted != kind.one) continue;
+    if (std::optional<Sheet> sheet = kind.sheet(catalog, name)) {
+      sheet->kind = kind.one;
+      found.push_back(std::move(*sheet));
+    }
+  }
+  if (found.empty())
+    throw Error("hardware show", fmt::format("nothing is called '{}'{}", name, suggestion(name, names)));
+  return found;
 }
 
 void show(const Options& options, const Globals& globals) {
@@ -160,15 +207,15 @@ void show(const Options& options, const Globals& globals) {
 void add_hardware(CLI::App& command, const Globals& globals) {
   command.require_subcommand(1);
   const auto options = std::make_shared<Options>();
-  CLI::App* listing = command.add_subcommand("list", "Tables of accelerators, nodes, clusters, links, NICs, switches");
-  listing->add_option("kind", options->kind, "One of accelerators, nodes, clusters, links, nics, switches")
-      ->check(CLI::IsMember(kinds));
+  const std::vector<std::string> all = names_of_kinds(&Kind::all);
+  CLI::App* listing = command.add_subcommand("list", fmt::format("Tables of {}", fmt::join(all, ", ")));
+  listing->add_option("kind", options->kind, fmt::format("One of {}", fmt::join(all, ", ")))->check(CLI::IsMember(all));
   listing->add_flag("--json", options->json, "Names as one JSON document");
   listing->callback([options, &globals] { list(*options, globals); });
   CLI::App* showing = command.add_subcommand("show", "Every figure of one entry, with sources");
   showing->add_option("name", options->name, "Name or alias")->required();
   showing->add_option("--kind", options->kind, "Where several kinds share a name")
-      ->check(CLI::IsMember({"accelerator", "node", "cluster", "link", "nic", "switch"}));
+      ->check(CLI::IsMember(names_of_kinds(&Kind::one)));
   showing->add_flag("--json", options->json, "One JSON document, numbers in base units");
   showing->callback([options, &globals] { show(*options, globals); });
 }

@@ -68,9 +68,8 @@ void add_efficiency(Sheet& sheet, const Accelerator& a) {
 }
 
 template <class Entry>
-Sheet started(std::string kind, const Entry& entry) {
+Sheet started(const Entry& entry) {
   Sheet sheet;
-  sheet.kind = std::move(kind);
   sheet.name = entry.name;
   sheet.aliases = entry.aliases;
   sheet.notes = entry.notes;
@@ -86,8 +85,10 @@ std::string nodes_with(const Catalog& catalog, const Accelerator& a) {
   return names;
 }
 
+}  // namespace
+
 Sheet sheet_of(const Catalog& catalog, const Accelerator& a) {
-  Sheet s = started("accelerator", a);
+  Sheet s = started(a);
   s.announced = a.announced;
   s.prices = a.prices;
   add(s.facts, "vendor", a.vendor, "vendor");
@@ -124,7 +125,7 @@ Sheet sheet_of(const Catalog& catalog, const Accelerator& a) {
 }
 
 Sheet sheet_of(const Catalog&, const Link& l) {
-  Sheet s = started("link", l);
+  Sheet s = started(l);
   s.announced = l.announced;
   add(s.facts, "family", l.family, "family");
   add(s.facts, "lanes or links of a port", l.lanes, "lanes");
@@ -139,7 +140,7 @@ Sheet sheet_of(const Catalog&, const Link& l) {
 }
 
 Sheet sheet_of(const Catalog&, const Nic& n) {
-  Sheet s = started("nic", n);
+  Sheet s = started(n);
   s.announced = n.announced;
   s.prices = n.prices;
   add(s.facts, "vendor", n.vendor, "vendor");
@@ -155,7 +156,7 @@ Sheet sheet_of(const Catalog&, const Nic& n) {
 }
 
 Sheet sheet_of(const Catalog&, const Switch& w) {
-  Sheet s = started("switch", w);
+  Sheet s = started(w);
   s.announced = w.announced;
   s.prices = w.prices;
   add(s.facts, "fabric", w.fabric, "fabric");
@@ -171,6 +172,8 @@ Sheet sheet_of(const Catalog&, const Switch& w) {
   add(s.peak, "power", w.power, "power", "watts");
   return s;
 }
+
+namespace {
 
 void add_node(Sheet& s, const Node& n) {
   add(s.facts, "accelerator", fmt::format("{} x {}", n.accelerators, n.accelerator), "accelerator", n.accelerator);
@@ -197,8 +200,10 @@ void add_slots(Sheet& s, const Cluster& c) {
     add_network_bandwidth(s.peak, fmt::format("one NIC, behind {}", nic.limit), nic.rate, "nic_usable_bandwidth");
 }
 
+}  // namespace
+
 Sheet sheet_of(const Catalog& catalog, const Node& n) {
-  Sheet s = started("node", n);
+  Sheet s = started(n);
   s.title = n.title;
   s.announced = n.announced;
   s.prices = n.prices;
@@ -208,7 +213,7 @@ Sheet sheet_of(const Catalog& catalog, const Node& n) {
 }
 
 Sheet sheet_of(const Catalog& catalog, const ReferenceCluster& reference) {
-  Sheet s = started("cluster", reference);
+  Sheet s = started(reference);
   s.title = reference.title;
   const Cluster c = make_cluster(catalog, reference.name);
   add(s.facts, "node", fmt::format("{} x {}", c.nodes, reference.node), "node", reference.node);
@@ -229,35 +234,7 @@ Sheet sheet_of(const Catalog& catalog, const ReferenceCluster& reference) {
   return s;
 }
 
-template <class Entry>
-void collect(const Catalog& catalog, std::string_view kind,
-             const Entry& (Catalog::*lookup)(std::string_view, const std::string&) const, std::string_view name,
-             std::string_view wanted, std::vector<Sheet>& found) {
-  if (!wanted.empty() && wanted != kind) return;
-  try {
-    found.push_back(sheet_of(catalog, (catalog.*lookup)(name, "hardware")));
-  } catch (const Error&) {  // not of this kind
-  }
-}
-
-template <class Entry>
-void append_names(const std::vector<Entry>& entries, std::vector<std::string>& names) {
-  for (const Entry& entry : entries) {
-    names.push_back(entry.name);
-    names.insert(names.end(), entry.aliases.begin(), entry.aliases.end());
-  }
-}
-
-std::vector<std::string> all_names(const Catalog& c) {
-  std::vector<std::string> names;
-  append_names(c.accelerators, names);
-  append_names(c.nodes, names);
-  append_names(c.clusters, names);
-  append_names(c.links, names);
-  append_names(c.nics, names);
-  append_names(c.switches, names);
-  return names;
-}
+namespace {
 
 /// "  label                        text", with the text's further lines below its first.
 std::string labelled(std::string_view label, const std::string& text) {
@@ -301,19 +278,6 @@ Json to_json(const Fields& fields) {
 }
 
 }  // namespace
-
-std::vector<Sheet> sheets(const Catalog& catalog, std::string_view name, std::string_view kind) {
-  std::vector<Sheet> found;
-  collect(catalog, "accelerator", &Catalog::accelerator, name, kind, found);
-  collect(catalog, "node", &Catalog::node, name, kind, found);
-  collect(catalog, "cluster", &Catalog::cluster, name, kind, found);
-  collect(catalog, "link", &Catalog::link, name, kind, found);
-  collect(catalog, "nic", &Catalog::nic, name, kind, found);
-  collect(catalog, "switch", &Catalog::switch_named, name, kind, found);
-  if (found.empty())
-    throw Error("hardware show", fmt::format("nothing is called '{}'{}", name, suggestion(name, all_names(catalog))));
-  return found;
-}
 
 std::string to_text(const Sheet& s) {
   std::string text = bold(s.name) + (s.title.empty() ? "" : "  " + s.title) + dim("  (" + s.kind + ")") + "\n";

@@ -27,9 +27,13 @@ struct Sheet {
   std::vector<Provenance> sources;
 };
 
-/// The sheets of every entry that `name` stands for, most telling kind first: accelerator, node, cluster, link, NIC,
-/// switch. `kind` ("" = all) restricts it. Throws Error with the nearest spelling where there is none.
-std::vector<Sheet> sheets(const Catalog& catalog, std::string_view name, std::string_view kind);
+/// All but the kind.
+Sheet sheet_of(const Catalog& catalog, const Accelerator& device);
+Sheet sheet_of(const Catalog& catalog, const Node& node);
+Sheet sheet_of(const Catalog& catalog, const ReferenceCluster& cluster);
+Sheet sheet_of(const Catalog& catalog, const Link& link);
+Sheet sheet_of(const Catalog& catalog, const Nic& nic);
+Sheet sheet_of(const Catalog& catalog, const Switch& device);
 
 std::string to_text(const Sheet& sheet);
 nlohmann::ordered_json to_json(const Sheet& sheet);

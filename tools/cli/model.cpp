@@ -7,8 +7,8 @@
 
 #include "command.hpp"
 #include "meshwright/core/units.hpp"
-#include "meshwright/workload/operators.hpp"
 #include "meshwright/workload/presets.hpp"
+#include "meshwright/workload/sections.hpp"
 #include "table.hpp"
 
 namespace meshwright::cli {
@@ -75,6 +75,20 @@ Shard shard_of(const Options& o) {
   return {.tp = o.tp, .cp = o.cp, .ep = o.ep, .etp = o.etp, .sequence_parallel = o.tp > 1 && !o.no_sequence_parallel};
 }
 
+std::string section_text(const ModelSection& part) {
+  switch (part.kind) {
+    case SectionKind::embedding:
+      return "embedding";
+    case SectionKind::block:
+      return shape_text(part.shape);
+    case SectionKind::prediction_module:
+      return "multi-token prediction";
+    case SectionKind::head:
+      break;
+  }
+  return "head and loss";
+}
+
 struct Block {
   std::string title;
   double layers = 1;
@@ -85,16 +99,10 @@ std::vector<Block> blocks(const Transformer& m, const Options& o) {
   const Precision& recipe = precision(o.precision, "--precision");
   const Shard shard = shard_of(o);
   const double batch = o.micro_batch, seq = o.seq_len;
-  std::vector<Block> all = {{"embedding", 1, embedding_operators(m, batch, seq, shard, recipe)}};
-  for (const auto& [shape, count] : layer_classes(m)) {
-    all.push_back(
-        {shape_text(shape), static_cast<double>(count), layer_operators(m, shape, batch, seq, shard, recipe)});
+  std::vector<Block> all;
+  for (const ModelSection& part : model_sections(m)) {
+    all.push_back({section_text(part), part.count, section_operators(m, part, batch, seq, shard, recipe)});
   }
-  if (m.mtp_layers > 0) {
-    all.push_back(
-        {"multi-token prediction", static_cast<double>(m.mtp_layers), mtp_operators(m, batch, seq, shard, recipe)});
-  }
-  all.push_back({"head and loss", 1.0 + m.mtp_layers, head_operators(m, batch, seq, shard, recipe)});
   return all;
 }
 

@@ -6,6 +6,7 @@
 
 #include "meshwright/core/units.hpp"
 #include "meshwright/parallel/launcher.hpp"
+#include "meshwright/parallel/memory.hpp"
 #include "table.hpp"
 
 namespace meshwright::cli {
@@ -23,9 +24,8 @@ std::string layout_text(const Prediction& p) {
 }
 
 std::string fit_text(const Job& job, const Prediction& p) {
-  const Bytes capacity = job.cluster.accelerator.memory_capacity;
-  const Bytes margin = capacity - p.memory.reserved;
-  const std::string used = fmt::format("{} of {}", format(p.memory.reserved), format(capacity));
+  const Bytes usable = usable_memory(job), margin = usable - p.memory.reserved;
+  const std::string used = fmt::format("{} of {} usable", format(p.memory.reserved), format(usable));
   if (p.fit == Fit::fits) return fmt::format("{}: fits, {} to spare", used, format(margin));
   if (p.fit == Fit::does_not_fit) return fmt::format("{}: does not fit", used);
   return fmt::format("{}: {}, {:.0f} % that it fits", used, name(p.fit), 100 * p.fits_probability);
@@ -121,12 +121,12 @@ std::string waterfall_text(const Prediction& p) {
 
 std::string memory_text(const Job& job, const Prediction& p) {
   Table table({{"memory of a device", Align::left}, {"size"}, {"share"}, {"", Align::left}});
-  const Bytes capacity = job.cluster.accelerator.memory_capacity;
+  const Bytes usable = usable_memory(job);
   describe(p.memory, [&](const char* field, Bytes size) {
     if (size.value() <= 0) return;
-    table.add({std::string("  ") + field, format(size), format_percent(size / capacity), bar(size / capacity, 40)});
+    table.add({std::string("  ") + field, format(size), format_percent(size / usable), bar(size / usable, 40)});
   });
-  table.add({"  reserved", format(p.memory.reserved), format_percent(p.memory.reserved / capacity)});
+  table.add({"  reserved", format(p.memory.reserved), format_percent(p.memory.reserved / usable)});
   return table.render();
 }
 

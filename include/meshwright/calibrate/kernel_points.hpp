@@ -39,14 +39,12 @@ enum class KernelTable { gemm, attention };
 /// What the header line of a table says it is; Error where it is neither.
 KernelTable kernel_table_kind(const std::filesystem::path& path);
 
-/// Columns gpu, dtype, m, n, k, latency_s; optional source, use_for_calibration; others are passed over.
+/// Columns gpu, dtype, m, n, k, latency_s; optional source, use_for_calibration; others are passed over. Devices are
+/// named as the catalogue names them.
 /// Error("file:LINE", ...) for a missing column, a value that is no number, or an unknown dtype.
-std::vector<GemmGroup> read_gemm_points(const std::filesystem::path& path);
+std::vector<GemmGroup> read_gemm_points(const std::filesystem::path& path, const Catalog& catalog);
 /// Columns system, dtype, batch, seqlen, heads, kv_heads, head_dim, window, latency_ms; optional source.
-std::vector<AttentionGroup> read_attention_points(const std::filesystem::path& path);
-
-/// The catalogue's name of a device as timing tables spell it ("h200_sxm", "H200-SXM5-141GB"), or the name itself.
-std::string catalogue_device(std::string_view spelling);
+std::vector<AttentionGroup> read_attention_points(const std::filesystem::path& path, const Catalog& catalog);
 
 /// The kernel that a group's format stands for, cast included.
 Gemm gemm_of(const GemmPoint& point, std::string_view format);

@@ -41,7 +41,8 @@ struct Power {
 ///   power.host
 /// The network draws its rated power. Spares idle. With a cap no accelerator draws more, and no more is provisioned.
 Power site_power(const Site& site, double compute, int spares, const Inputs& inputs);
-/// The same while training, at the meter: "hosts" {"accelerators", "rest of the hosts"}, "spares", "network", "cooling".
+/// The same while training, at the meter: "hosts" {"accelerators", "rest of the hosts"}, "spares", "network",
+/// "cooling".
 Term power_terms(const Site& site, double compute, int spares, const Inputs& inputs);
 
 /// Power cap of every accelerator: the site's own, or less where all of them computing would exceed what the site can

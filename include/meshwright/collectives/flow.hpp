@@ -13,10 +13,9 @@ struct FlowResult {
 };
 
 /// Time of flows that start together and share the fabric at max-min fair rates, which are solved anew whenever flows
-/// finish (fluid model, as SimGrid's; Velho et al. 2013, doi 10.1145/2517448). Bandwidth only: add the latency of the
-/// way (route_latency) once a phase. After 64 changes of rates the rest counts as the load of its busiest link.
-/// Adaptive routing on a Dragonfly+ is the better of minimal and Valiant routes. Equal flows: the busiest link's load,
-/// exactly.
+/// finish (fluid model, as SimGrid's; Velho et al. 2013, doi 10.1145/2517448). Bandwidth only, no latency. After 64
+/// changes of rates the rest counts as the load of its busiest link. Adaptive routing on a Dragonfly+ is the better of
+/// minimal and Valiant routes. Equal flows: the busiest link's load, exactly.
 FlowResult solve_flows(const Fabric& fabric, std::span<const Flow> flows, const RouteOptions& options = {});
 Seconds flow_time(const Fabric& fabric, std::span<const Flow> flows, const RouteOptions& options = {});
 

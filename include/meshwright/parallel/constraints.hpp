@@ -37,7 +37,11 @@ Rule memory_rule() noexcept;
 /// What refuses `layout`, first rule first, memory left out; nullptr where nothing does. Arithmetic only: no
 /// allocation, no throw.
 Rule refused_by(const Job& job, const Layout& layout) noexcept;
-/// The same with memory.
+/// The two halves of refused_by(), for loops over sharded states inside a loop over the rest of a layout: what does not
+/// look at them, and what does.
+Rule refused_whatever_states(const Job& job, const Layout& layout) noexcept;
+Rule refused_by_states(const Job& job, const Layout& layout) noexcept;
+/// refused_by() with memory.
 Rule refusal(const Job& job, const Layout& layout) noexcept;
 /// The refusal in words, with what is needed and what is there. `rule` is what refused the layout.
 Violation violation_of(const Job& job, const Layout& layout, Rule rule);

@@ -11,10 +11,12 @@
 
 namespace meshwright::parallel {
 
-/// One block (or the embedding, the head, a multi-token-prediction module) of one micro-batch on one rank.
+/// One section of the model, for one micro-batch on one rank.
 struct BlockMemory {
   std::array<Bytes, 3> kept;               ///< activations kept until the backward pass, by Recompute
+  std::array<Bytes, 3> at_loss;            ///< the same of what comes after the last block: its backward is the next
   std::array<Bytes, 3> redone;             ///< those that exist again while one block is recomputed
+  Bytes logits;                            ///< what the loss keeps and what its backward adds
   Bytes run_ahead;                         ///< gathered inputs that a host ahead of the GPU holds
   double parameters = 0;                   ///< held by a rank before ZeRO, without routed experts
   double expert_parameters = 0;            ///< routed experts held by a rank before ZeRO
@@ -24,12 +26,10 @@ struct BlockMemory {
 
 /// The slow part. Key: (tp, cp, ep, etp, micro_batch, sequence_parallel).
 struct LayerMemory {
-  std::vector<BlockMemory> blocks;  ///< by layer class, as layer_classes() orders them
-  BlockMemory embedding, head, mtp;
-  Bytes logits;                 ///< of one micro-batch: what the loss keeps and what its backward adds
-  Bytes boundary;               ///< activations of one micro-batch between stages
-  double distinct_weights = 0;  ///< elements of linear weights of distinct shapes in the blocks
-  Bytes working;                ///< largest gradient tensors that one block's backward has live at once
+  std::vector<BlockMemory> sections;  ///< as model_sections() orders them
+  Bytes boundary;                     ///< activations of one micro-batch between stages
+  double distinct_weights = 0;        ///< elements of linear weights of distinct shapes in the blocks
+  Bytes working;                      ///< largest gradient tensors that one block's backward has live at once
 };
 LayerMemory layer_memory(const Job& job, const Layout& layout);
 
@@ -41,16 +41,18 @@ struct MemoryConstants {
          weight_gradient_bytes = 0;
   double gathered_parameter_bytes = 2, gathered_gradient_bytes = 2, gathered_layers = 2;
   double gathered_parameters_least = 0, ddp_bucket_bytes = 0, fragmentation = 1;
-  bool keeps_gathered_with_pipeline = false, tied_embeddings = false;
+  bool keeps_gathered_with_pipeline = false;
   ExpertFold expert_fold;
   Bytes context, communication_buffers;
   Bytes usable;  ///< of the device: what has to hold `reserved`
   double spread = 0.07;
   bool moves_activations = false;  ///< to host memory, all but two blocks'
   int moved_layers = 0;            ///< of so many blocks of a stage only; 0 = of all
-  int global_batch = 0, mtp_layers = 0;
+  int global_batch = 0;
 };
 MemoryConstants memory_constants(const Job& job);
+/// What of the device's memory the stack's processes can fill: the limit that layouts are held against.
+Bytes usable_memory(const Job& job);
 
 /// Memory at the worst stage. Arithmetic only: no allocation.
 ///   weights    parameter_bytes P / N(ZeRO 3), gradients / N(ZeRO 2), optimizer / N(ZeRO 1); N is dp * cp (or the HSDP

@@ -29,7 +29,7 @@ struct Pass {
   }
 };
 
-/// One block (or embedding, or head) on one rank.
+/// One section of the model (a block, the embedding, the head, ...) on one rank.
 struct BlockCost {
   Pass forward, backward;
   std::array<Pass, 3> recompute;  ///< by Recompute: what is done again before the backward pass
@@ -47,22 +47,28 @@ struct BlockCost {
 
 /// Key: (tp, cp, ep, etp, micro_batch, sequence_parallel, tp_comm_overlap, expert exchange beside compute).
 struct ShardCosts {
-  std::vector<BlockCost> blocks;  ///< by layer class, as layer_classes() orders them
-  BlockCost embedding, head, mtp;
-  Bytes boundary;  ///< activations of one micro-batch that a rank sends to the next stage
+  std::vector<BlockCost> sections;  ///< as model_sections() orders them
+  Bytes boundary;                   ///< activations of one micro-batch that a rank sends to the next stage
+};
+
+/// What a stage has of one section of the model.
+struct StageSection {
+  std::size_t section = 0;  ///< index in model_sections()
+  double runs = 0;          ///< passes of a micro-batch through it; of a stage that is there twice, of half of them
+  double held = 0;          ///< copies of its parameters
+  friend bool operator==(const StageSection&, const StageSection&) = default;
 };
 
 /// Pipeline stages that are alike. Key: (pp, vp, stage_split, schedule).
 struct StageKind {
-  int first = 0;               ///< index of the first such stage
-  int stages = 0;              ///< how many
-  std::vector<double> blocks;  ///< blocks by layer class
-  double all_blocks = 0;
-  double embedding = 0, head = 0;  ///< 1 where the stage holds it
+  int first = 0;                       ///< index of the first such stage
+  int stages = 0;                      ///< how many
+  std::vector<StageSection> sections;  ///< those that it has, in model order
+  double blocks = 0;                   ///< passes of a micro-batch through blocks
 };
 struct StageKinds {
   std::vector<StageKind> kinds;
-  double parameter_copies = 1;  ///< DualPipe holds every part on two stages
+  double parameter_copies = 1;  ///< DualPipe holds every section on two stages
 };
 
 /// Key: (size, stride) of a group. What it does not do (a pipeline gathers nothing) takes no time.
@@ -80,7 +86,7 @@ struct Entries {
 
 /// Numbers of the job that hold for every layout.
 struct StepConstants {
-  int global_batch = 0, mtp_layers = 0;
+  int global_batch = 0;
   bool tied_embeddings = false;
   Seconds optimizer_per_parameter;  ///< of the update: HBM traffic, or the host's with its PCIe traffic
   double reduce_bytes = 4, parameter_bytes = 2, bucket_parameters = 40e6;
@@ -105,6 +111,8 @@ class Tables {
 
   /// The entries of a layout, computed where they are missing.
   Entries entries(const Layout& layout);
+  /// The part of them that does not depend on stages and data parallelism.
+  const ShardCosts& shard(const Layout& layout);
   const StepConstants& constants() const noexcept;
 
  private:

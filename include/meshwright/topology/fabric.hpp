@@ -109,9 +109,6 @@ struct Fabric {
 /// know.
 Fabric build_fabric(const Cluster& cluster);
 
-/// Names of the topologies that build_fabric knows.
-std::vector<std::string> topology_names();
-
 /// A torus of `edge`s, x fastest; `link` is the bandwidth of one link and direction. `twisted` shifts the wrap-around
 /// of each short dimension by half of the dimensions twice as long (Camara et al. 2010; TPU v4, arXiv 2304.01433).
 Fabric build_torus(const std::vector<int>& edge, BytesPerSecond link, bool wraps = true, bool twisted = false);

@@ -30,9 +30,6 @@ struct RouteOptions {
 /// Failed ports, NICs and leaves are avoided where there is another way.
 void append_route(const Fabric& fabric, int source, int target, const RouteOptions& options, Route& out);
 
-/// Wire latency of the way between two ranks: sum over the links of one path.
-Seconds route_latency(const Fabric& fabric, int source, int target);
-
 /// Share of line rate that the slowest of `flows` gets when they are hashed onto as many uplinks as there are flows
 /// (full bisection), `queue_pairs` hashes for each flow: mean over `trials` of 1 / (load of the fullest uplink).
 /// Deterministic. One flow on 32 uplinks: about 0.28; 32 hashes: about 0.68.
