@@ -82,12 +82,14 @@ void bind_job(py::module_& module) {
   py::class_<Job> cls(module, "Job", "Everything that a prediction needs besides the layout.");
   cls.def(py::init([](const Transformer& model, const Cluster& cluster, int seq_len, int global_batch,
                       const std::string& precision, const std::string& framework, const std::string& framework_version,
-                      int accelerators, std::optional<double> moe_imbalance, const py::object& recipe) {
+                      int accelerators, std::optional<double> moe_imbalance, const py::object& recipe,
+                      std::optional<int> document_len) {
             within(accelerators, "accelerators", 0, largest_data_degree);
             JobSpec spec{.shape = model,
                          .cluster = narrowed(cluster.spec, 0, accelerators, "accelerators"),
                          .seq_len = seq_len,
                          .global_batch = global_batch,
+                         .document_len = document_len,
                          .precision = precision,
                          .framework = framework,
                          .framework_version = framework_version,
@@ -98,9 +100,11 @@ void bind_job(py::module_& module) {
           py::kw_only(), py::arg("model"), py::arg("cluster"), py::arg("seq_len"), py::arg("global_batch"),
           py::arg("precision") = "", py::arg("framework") = "", py::arg("framework_version") = "",
           py::arg("accelerators") = 0, py::arg("moe_imbalance") = py::none(), py::arg("recipe") = py::none(),
+          py::arg("document_len") = py::none(),
           "seq_len: tokens a sequence; global_batch: sequences a step; precision: \"bf16\", \"fp8\", ...; framework: "
           "\"megatron-core\", ... and its version; accelerators: fewer than the cluster has, 0 = all; moe_imbalance: "
-          "tokens of the busiest expert rank over the mean; recipe: states, kernels, loss, ... as in a job file.")
+          "tokens of the busiest expert rank over the mean; recipe: states, kernels, loss, ... as in a job file; "
+          "document_len: tokens of a document in a packed sequence, inside which attention stays.")
       .def_property_readonly(
           "model", [](const Job& j) { return j.model; }, "What is trained")
       .def_property_readonly(
@@ -109,6 +113,9 @@ void bind_job(py::module_& module) {
           "accelerators", [](const Job& j) { return j.accelerators; }, "Accelerators in use")
       .def_property_readonly(
           "seq_len", [](const Job& j) { return j.seq_len; }, "Tokens a sequence")
+      .def_property_readonly(
+          "document_len", [](const Job& j) { return j.document_len; },
+          "Tokens that attend to one another: of a document in a packed sequence, else seq_len")
       .def_property_readonly(
           "global_batch", [](const Job& j) { return j.global_batch; }, "Sequences a step")
       .def_property_readonly(

@@ -82,8 +82,8 @@ double read_limit(const Reader& r, Limit limit) {
 }  // namespace
 
 Workload read_workload(const Reader& r) {
-  constexpr std::string_view of_job[] = {"model",   "precision", "framework",   "framework_version",
-                                         "overlay", "recipe",    "collectives", "moe_imbalance"};
+  constexpr std::string_view of_job[] = {"model",  "precision",   "framework",     "framework_version", "overlay",
+                                         "recipe", "collectives", "moe_imbalance", "document_len"};
   std::vector<std::string_view> known = {"name",   "description", "seq_len", "global_batch", "tokens",     "layout",
                                          "phases", "ramp",        "fix",     "exclude",      "evaluation", "warm_up"};
   known.insert(known.end(), std::begin(of_job), std::end(of_job));

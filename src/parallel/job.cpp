@@ -34,6 +34,7 @@ class Making {
     parts_.precision =
         workload::precision(or_usual(spec_.precision, "precision", "bf16"), spec_.places.of("precision"));
     choose_framework();
+    choose_document();
     choose_imbalance();
     choose_cluster();
     check_precision();
@@ -65,6 +66,16 @@ class Making {
     const std::string sentence =
         assumption(choice, parts_.framework.releases, parts_.framework.name, spec_.framework_version);
     if (!sentence.empty()) assume(sentence);
+  }
+
+  void choose_document() {
+    const int documents = spec_.document_len.value_or(spec_.seq_len);
+    if (documents < 1 || documents > spec_.seq_len) {
+      throw Error(
+          spec_.places.of("document_len"),
+          fmt::format("found {}, expected tokens of a document, from 1 to seq_len {}", documents, spec_.seq_len));
+    }
+    parts_.document_len = documents;
   }
 
   void choose_imbalance() {
@@ -188,6 +199,7 @@ Job::Job(std::shared_ptr<const JobParts> parts)
       cluster(parts->cluster),
       accelerators(parts->accelerators),
       seq_len(parts->seq_len),
+      document_len(parts->document_len),
       global_batch(parts->global_batch),
       precision(parts->precision),
       framework(parts->framework),

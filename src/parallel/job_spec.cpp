@@ -19,8 +19,8 @@ ClusterSpec read_cluster(const Reader& cluster) {
 }  // namespace
 
 JobSpec read_job_spec(const Reader& r) {
-  r.allow_only({"model", "cluster", "nodes", "gpus", "seq_len", "global_batch", "precision", "framework",
-                "framework_version", "overlay", "recipe", "collectives", "moe_imbalance", "layout"});
+  r.allow_only({"model", "cluster", "nodes", "gpus", "seq_len", "document_len", "global_batch", "precision",
+                "framework", "framework_version", "overlay", "recipe", "collectives", "moe_imbalance", "layout"});
   JobSpec spec;
   const Reader model = r.at("model");
   spec.places.prefix = model.where().substr(0, model.where().size() - std::string_view("model").size());
@@ -30,6 +30,7 @@ JobSpec read_job_spec(const Reader& r) {
     spec.model = model.string();
   }
   spec.seq_len = r.at("seq_len").integer(1, largest_count);
+  if (const auto documents = r.find("document_len")) spec.document_len = documents->integer(1, largest_count);
   spec.global_batch = r.at("global_batch").integer(1, largest_count);
   spec.precision = r.string_or("precision", "");
   spec.framework = r.string_or("framework", "");
@@ -50,6 +51,7 @@ std::string to_json(const JobSpec& spec) {
   object["model"] = spec.shape ? Json::parse(model_json(*spec.shape)) : Json(spec.model);
   object["cluster"] = Json::parse(to_json(spec.cluster));
   object["seq_len"] = spec.seq_len;
+  if (spec.document_len) object["document_len"] = *spec.document_len;
   object["global_batch"] = spec.global_batch;
   const auto put = [&](const char* key, const std::string& said) {
     if (!said.empty()) object[key] = said;

@@ -67,11 +67,12 @@ Kernels gemm_kernels(const Operator& op, const Job& job) {
 Kernels attention_kernels(const Operator& op, const Job& job) {
   const AttentionKernel& kernel = attention_kernel(job);
   // Context parallelism gives every rank an early and a late piece of each sequence: the mean of the causal triangle.
-  const AttentionShape shape{.batch = op.batch * op.seq_q / op.seq_kv,
+  const double attended = std::min<double>(op.seq_kv, job.document_len);
+  const AttentionShape shape{.batch = op.batch * op.seq_q / attended,
                              .heads = op.heads,
                              .kv_heads = op.kv_heads,
-                             .seq_q = op.seq_kv,
-                             .seq_kv = op.seq_kv,
+                             .seq_q = attended,
+                             .seq_kv = attended,
                              .head_dim = op.head_dim,
                              .v_head_dim = op.v_head_dim,
                              .window = op.window,

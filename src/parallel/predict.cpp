@@ -25,9 +25,9 @@ FlopsPerSecond mfu_peak(const Job& job) {
 double repeated_work(const Job& job, Recompute recompute) {
   if (recompute == Recompute::none) return 1;
   const Transformer& m = job.model;
-  const double all = flops_per_token(m, job.seq_len, FlopsConvention::causal);
+  const double all = flops_per_token(m, job.document_len, FlopsConvention::causal);
   if (recompute == Recompute::full) return 1 + (all - 6.0 * m.vocab * m.hidden) / (3 * all);
-  const double attention = flops_per_token(m, job.seq_len, FlopsConvention::full_attention) - all;
+  const double attention = flops_per_token(m, job.document_len, FlopsConvention::full_attention) - all;
   return 1 + attention / (3 * all);
 }
 
@@ -75,7 +75,7 @@ Prediction predict(const Job& job, const Layout& given, Tables& tables) {
   p.fit = fit(job, p.memory);
   p.fits_probability = fits_probability(memory_constants(job), p.memory);
   const double tokens = static_cast<double>(job.global_batch) * job.seq_len;
-  p.model_flops = tokens * flops_per_token(job.model, job.seq_len, FlopsConvention::causal);
+  p.model_flops = tokens * flops_per_token(job.model, job.document_len, FlopsConvention::causal);
   const double device_seconds = p.step_time.value() * job.accelerators;
   p.tokens_per_s_per_gpu = tokens / device_seconds;
   p.mfu = p.model_flops / (device_seconds * mfu_peak(job).value());

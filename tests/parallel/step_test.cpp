@@ -196,6 +196,20 @@ TEST(Step, AHostThatWaitsForTokenCountsAddsToTheDevice) {
   EXPECT_LT(waits, (1 + job.framework.launch.drained) * runs_ahead);
 }
 
+TEST(Step, DocumentsOfAPackedSequenceAttendToThemselves) {
+  // 32,768 tokens of eight documents cost what eight sequences of 4,096 cost.
+  const Transformer model = llama(16, 2048, 8192, 32, 32);
+  const Job whole = job_on("dgx-h100", 8, model, 32768, 64);
+  const Job packed = with(whole, [](JobSpec& spec) { spec.document_len = 4096; });
+  const Job apart = job_on("dgx-h100", 8, model, 4096, 512);
+  const Step expected = step_of(apart, {.dp = 8, .micro_batch = 8});
+  EXPECT_NEAR(step_of(packed, {.dp = 8}).time.compute / expected.time.compute, 1, 1e-9);
+  EXPECT_GT(step_of(whole, {.dp = 8}).time.compute, 1.3 * expected.time.compute);
+  EXPECT_NEAR(predict(packed, {.dp = 8}).model_flops / predict(apart, {.dp = 8, .micro_batch = 8}).model_flops, 1,
+              1e-9);
+  EXPECT_THROW(with(whole, [](JobSpec& spec) { spec.document_len = 65536; }), Error);
+}
+
 TEST(Step, AdaptersNeedNoWeightGradients) {
   const Job full = job_on("dgx-h100", 8, llama_8b(), 8192, 64);
   const Job lora = with_recipe(full, R"({"trainable": {"kind": "lora", "rank": 16, "targets": ["attention"]}})");

@@ -44,6 +44,8 @@ void add_job_options(CLI::App& command, JobOptions& o) {
       ->required()
       ->check(whole_number(1, largest_count));
   command.add_option("--seq-len", o.seq_len, "Tokens a sequence")->required()->check(whole_number(1, largest_count));
+  command.add_option("--document-len", o.document_len, "Tokens of a document in packed sequences; seq-len by default")
+      ->check(whole_number(1, largest_count));
   command.add_option("--precision", o.precision, "bf16, fp8, mxfp8, ...; bf16 by default")
       ->type_name("RECIPE")
       ->check(some_text());
@@ -72,6 +74,7 @@ JobSpec job_spec(const JobOptions& o) {
                .framework_version = o.framework_version,
                .places = {"--", Places::Spelling::flag}};
   spec.collectives = collectives_of(o);
+  if (o.document_len > 0) spec.document_len = o.document_len;
   if (o.moe_imbalance > 0) spec.moe_imbalance = o.moe_imbalance;
   return spec;
 }

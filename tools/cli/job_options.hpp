@@ -9,7 +9,7 @@ namespace meshwright::cli {
 
 struct JobOptions {
   std::string model, cluster, precision, framework, framework_version, algorithm;
-  int nodes = 0, gpus = 0, global_batch = 0, seq_len = 0;
+  int nodes = 0, gpus = 0, global_batch = 0, seq_len = 0, document_len = 0;
   double moe_imbalance = 0;
   bool nvls_off = false, sharp = false;
 };

@@ -33,7 +33,9 @@ struct JobSpec {
   std::string model{};                 ///< a preset or a path
   std::optional<Transformer> shape{};  ///< a model spelled out, in place of a name
   ClusterSpec cluster{};
-  int seq_len = 0, global_batch = 0;        ///< tokens a sequence; sequences a step. No defaults
+  int seq_len = 0, global_batch = 0;  ///< tokens a sequence; sequences a step. No defaults
+  /// Tokens of a document where sequences are packed: attention stays inside it. 1 to seq_len; nothing = seq_len.
+  std::optional<int> document_len{};
   std::string precision{};                  ///< "" = bf16
   std::string framework{};                  ///< "" = megatron-core
   std::string framework_version{}, date{};  ///< the release, or when it ran; both "" = the newest
@@ -61,6 +63,7 @@ struct JobParts {
   Cluster cluster;
   int accelerators = 0;  ///< used: all of `cluster`
   int seq_len = 0;
+  int document_len = 0;  ///< tokens that attend to one another: of a document in a packed sequence, else seq_len
   int global_batch = 0;  ///< sequences a step
   Precision precision;
   Framework framework;
@@ -85,6 +88,7 @@ class Job {
   const Cluster& cluster;
   const int& accelerators;
   const int& seq_len;
+  const int& document_len;
   const int& global_batch;
   const Precision& precision;
   const Framework& framework;
@@ -101,9 +105,9 @@ class Job {
   std::shared_ptr<const JobParts> parts_;
 };
 
-/// {"model", "cluster", "nodes", "gpus", "seq_len", "global_batch", "precision", "framework", "framework_version",
-/// "overlay", "recipe", "collectives", "moe_imbalance", "layout"}; unknown keys are refused. "model" and "cluster" are
-/// names, paths or objects.
+/// {"model", "cluster", "nodes", "gpus", "seq_len", "document_len", "global_batch", "precision", "framework",
+/// "framework_version", "overlay", "recipe", "collectives", "moe_imbalance", "layout"}; unknown keys are refused.
+/// "model" and "cluster" are names, paths or objects.
 JobSpec read_job_spec(const Reader& reader);
 /// The object that read_job_spec() reads: what was said, and nothing else.
 std::string to_json(const JobSpec& spec);
