@@ -1250,7 +1250,7 @@ def _checked_runs(files: typing.Sequence[str | os.PathLike[str]], hardware: str 
     """
 def _fitted_runs(files: typing.Sequence[str | os.PathLike[str]], hardware: str | os.PathLike[str] | None = None, description: str = '') -> tuple[typing.Any, ...]:
     """
-    (overlay as JSON text, parameters, figures) of `meshwright calibrate runs`.
+    (overlay as JSON text, figures, errors) of `meshwright calibrate runs`.
     """
 def accelerators(*, hardware: str | os.PathLike[str] | None = None) -> list[Accelerator]:
     """

@@ -2,12 +2,12 @@
 #include <cmath>
 
 #include "meshwright/core/units.hpp"
+#include "meshwright/parallel/band.hpp"
 #include "meshwright/parallel/constraints.hpp"
 #include "meshwright/parallel/memory.hpp"
 #include "meshwright/parallel/placement.hpp"
 #include "meshwright/parallel/prediction.hpp"
 #include "meshwright/parallel/step.hpp"
-#include "parallel/band.hpp"
 
 #include <fmt/format.h>
 
@@ -82,7 +82,7 @@ Prediction predict(const Job& job, const Layout& given, Tables& tables) {
   p.hfu = p.mfu * repeated_work(job, layout.recompute);
   p.comm_share = communication(p.time) / p.step_time;
   p.evidence = evidence_of(job);
-  const Band band = band_of(job, layout, p.evidence);
+  const Band band = band_of(job, layout);
   p.p10 = p.step_time * band.low;
   p.p90 = p.step_time * band.high;
   p.assumptions = job.assumptions;

@@ -25,9 +25,9 @@ static void read_field(const Reader& value, RankOrder& field) { field = read_ord
 namespace {
 
 void read_identity(const Reader& file, Framework& stack) {
-  allow_fields_and(
-      file, stack,
-      {"description", "sources", "name", "aliases", "title", "flags", "fitted", "notes", "by_precision", "releases"});
+  allow_fields_and(file, stack,
+                   {"description", "sources", "name", "aliases", "title", "flags", "fitted", "notes", "by_precision",
+                    "releases", "own_runs"});
   stack.name = file.at("name").string();
   stack.title = stack.title.empty() ? file.at("title").string() : file.string_or("title", stack.title);
   stack.notes = file.string_or("notes", stack.notes);
