@@ -255,8 +255,8 @@ Candidate Scenario::candidate(std::uint64_t index, const std::string& wanted, co
   std::string key = wanted;
   if (out.object.contains("cluster") && out.object["cluster"].is_object()) {
     // A cluster that is described in place has its fields inside.
-    if (among(node_members, wanted)) key = "cluster.node." + wanted;
-    if (among(network_members, wanted)) key = "cluster.network." + wanted;
+    if (among(node_members(), wanted)) key = "cluster.node." + wanted;
+    if (among(network_members(), wanted)) key = "cluster.network." + wanted;
   }
   if (const std::string first = wanted.substr(0, wanted.find('.')); !can_vary(first))
     throw Error(out.where, fmt::format("no member '{}' of a candidate can vary{}", wanted, nearest_member(first)));

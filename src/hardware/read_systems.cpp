@@ -2,7 +2,6 @@
 #include "hardware/entries.hpp"
 #include "hardware/fields.hpp"
 #include "meshwright/hardware/network.hpp"
-#include "meshwright/hardware/torus.hpp"
 
 namespace meshwright::hardware {
 namespace {

@@ -27,7 +27,8 @@ double repeated_work(const Job& job, Recompute recompute) {
   const Transformer& m = job.model;
   const double all = flops_per_token(m, job.document_len, FlopsConvention::causal);
   if (recompute == Recompute::full) return 1 + (all - 6.0 * m.vocab * m.hidden) / (3 * all);
-  const double attention = flops_per_token(m, job.document_len, FlopsConvention::full_attention) - all;
+  // A single token attends to next to nothing.
+  const double attention = all - flops_per_token(m, 1, FlopsConvention::causal);
   return 1 + attention / (3 * all);
 }
 

@@ -87,6 +87,7 @@ void check_file(const std::string& path, const Options& options, const Catalog& 
   }
   if (!ends_with(path, ".jsonl")) return check_own_runs(path, options, catalog, v);
   const std::vector<Reader> records = Reader::lines(path);
+  if (records.empty()) throw Error(path, "holds no records, expected one a line");
   for (const Reader& record : records) {
     if (record.is_object() && record.has("record")) {
       if (auto graphs = read_nccl_graphs(record)) v.graphs.push_back(std::move(*graphs));
