@@ -246,7 +246,9 @@ void bind_found(py::module_& module) {
           },
           py::arg("index"))
       .def("__repr__", [](const Found& r) {
-        if (r.best.empty()) return std::string("<SearchResult: nothing fits>");
+        if (r.best.empty())
+          return std::string(r.interrupted ? "<SearchResult: interrupted before a layout was found>"
+                                           : "<SearchResult: nothing fits>");
         const Prediction& best = r.best.front().prediction;
         return "<SearchResult of " + std::to_string(r.best.size()) + ", best " + describe_layout(best.layout) + ": " +
                format(best.step_time) + (r.interrupted ? ", interrupted>" : ">");

@@ -63,7 +63,7 @@ def layouts(result: SearchResult) -> str:
         )
         for p, entry in zip(result, entries)
     ]
-    note = "" if texts else "No layout fits: " + "; ".join(f"{rule} {count}" for rule, count in result.refused)
+    note = "; ".join(f"{rule} {count}" for rule, count in result.refused) if not texts else ""
     return table(repr(result), [dict(zip(LAYOUT_COLUMNS, row)) for row in texts], note)
 
 

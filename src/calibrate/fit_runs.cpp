@@ -3,11 +3,13 @@
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <numeric>
 
-#include "calibrate/run_parameters.hpp"
+#include "calibrate/left_out.hpp"
 #include "calibrate/run_points.hpp"
+#include "meshwright/parallel/run_figures.hpp"
 #include "meshwright/parallel/step.hpp"
 
 namespace meshwright::calibrate {
@@ -58,12 +60,12 @@ struct Normal {
   Eigen::VectorXd right;
 };
 
-/// A point that doesn't count where `left_out` is its group.
-using Group = std::string RunPoint::*;
+/// Which points count.
+using Counts = std::function<bool(const RunPoint&)>;
 
 Normal normal_equations(const Linear& l, const std::vector<RunPoint>& points,
-                        const std::vector<RunParameter>& parameters, const Eigen::VectorXd& x, Group group = nullptr,
-                        const std::string& left_out = "") {
+                        const std::vector<RunParameter>& parameters, const Eigen::VectorXd& x,
+                        const Counts& counts = nullptr) {
   const auto columns = static_cast<Eigen::Index>(parameters.size());
   Normal n{Eigen::MatrixXd::Zero(columns, columns), Eigen::VectorXd::Zero(columns)};
   for (Eigen::Index c = 0; c < columns; ++c) {
@@ -73,11 +75,17 @@ Normal normal_equations(const Linear& l, const std::vector<RunPoint>& points,
   }
   for (Eigen::Index r = 0; r < l.residuals.size(); ++r) {
     const RunPoint& p = points[static_cast<std::size_t>(r)];
-    if (group != nullptr && p.*group == left_out) continue;
+    if (p.weight == 0 || (counts && !counts(p))) continue;
     const double size = std::abs(l.residuals[r]);
     const double weight = p.weight * std::min(1.0, robust / std::max(size, 1e-9)) / (noise * noise);
-    n.matrix.noalias() += weight * l.jacobian.row(r).transpose() * l.jacobian.row(r);
-    n.right -= weight * l.residuals[r] * l.jacobian.row(r).transpose();
+    for (const std::size_t i : p.parameters) {
+      const auto c = static_cast<Eigen::Index>(i);
+      n.right[c] -= weight * l.residuals[r] * l.jacobian(r, c);
+      for (const std::size_t j : p.parameters) {
+        const auto d = static_cast<Eigen::Index>(j);
+        n.matrix(c, d) += weight * l.jacobian(r, c) * l.jacobian(r, d);
+      }
+    }
   }
   return n;
 }
@@ -138,16 +146,20 @@ State minimise(const std::vector<RunPoint>& points, std::vector<RunParameter>& p
   return s;
 }
 
+Counts without(RunGroup group, const std::string& name) {
+  return [group, name](const RunPoint& p) { return p.*group != name; };
+}
+
 /// Each group predicted by the linearised fit of all others.
 LeftOut leave_out(const State& s, const std::vector<RunPoint>& points, const std::vector<RunParameter>& parameters,
-                  Group group) {
+                  RunGroup group) {
   const Eigen::VectorXd limits = limits_of(parameters);
   std::map<std::string, Eigen::VectorXd> steps;
   std::vector<double> errors;
   for (Eigen::Index r = 0; r < s.linear.residuals.size(); ++r) {
     const std::string& name = points[static_cast<std::size_t>(r)].*group;
     if (!steps.contains(name))
-      steps[name] = solve(normal_equations(s.linear, points, parameters, s.x, group, name), s.x, limits);
+      steps[name] = solve(normal_equations(s.linear, points, parameters, s.x, without(group, name)), s.x, limits);
     errors.push_back(relative(s.linear.residuals[r] + s.linear.jacobian.row(r).dot(steps[name])));
   }
   if (errors.empty()) return {};
@@ -156,25 +168,67 @@ LeftOut leave_out(const State& s, const std::vector<RunPoint>& points, const std
   return {mean, errors[errors.size() / 2]};
 }
 
+/// Points, the parameters that they tell, and the fit.
+struct Fitted {
+  std::vector<RunPoint> points;
+  std::vector<RunParameter> parameters;
+  State state;
+  double mean_error_before = 0;
+};
+
+Fitted fitted(std::span<const RunRecord> runs, bool others) {
+  Fitted f;
+  f.points = points_of(runs, others);
+  f.parameters = parameters_of(f.points);
+  keep_parameters(f.parameters, f.points, [](const RunParameter& p) { return p.runs >= least_configurations; });
+  const auto none = Eigen::VectorXd::Zero(static_cast<Eigen::Index>(f.parameters.size()));
+  f.mean_error_before = mean_error(linearise(f.points, f.parameters, none).residuals);
+  minimise(f.points, f.parameters);
+  keep_parameters(f.parameters, f.points, [](const RunParameter& p) { return p.error < informative_error * p.spread; });
+  f.state = minimise(f.points, f.parameters);
+  return f;
+}
+
 }  // namespace
 
 RunFit fit_runs(std::span<const RunRecord> runs, bool cross_validate) {
-  std::vector<RunPoint> points = points_of(runs);
+  const Fitted f = fitted(runs, false);
   RunFit fit;
-  fit.configurations = static_cast<int>(points.size());
-  fit.parameters = parameters_of(points);
-  keep_parameters(fit.parameters, points, [](const RunParameter& p) { return p.runs >= least_configurations; });
-  const auto none = Eigen::VectorXd::Zero(static_cast<Eigen::Index>(fit.parameters.size()));
-  fit.mean_error_before = mean_error(linearise(points, fit.parameters, none).residuals);
-  minimise(points, fit.parameters);
-  keep_parameters(fit.parameters, points, [](const RunParameter& p) { return p.error < informative_error * p.spread; });
-  const State s = minimise(points, fit.parameters);
-  fit.mean_error_after = mean_error(s.linear.residuals);
+  fit.configurations = static_cast<int>(f.points.size());
+  fit.parameters = f.parameters;
+  fit.mean_error_before = f.mean_error_before;
+  fit.mean_error_after = mean_error(f.state.linear.residuals);
   if (cross_validate) {
-    fit.model_and_device = leave_out(s, points, fit.parameters, &RunPoint::model_and_device);
-    fit.set = leave_out(s, points, fit.parameters, &RunPoint::set);
+    fit.model_and_device = leave_out(f.state, f.points, f.parameters, &RunPoint::model_and_device);
+    fit.set = leave_out(f.state, f.points, f.parameters, &RunPoint::set);
   }
   return fit;
+}
+
+LeftOutRuns left_out_runs(std::span<const RunRecord> runs, std::span<const RunGroup> groups) {
+  Fitted f = fitted(runs, true);
+  const Eigen::VectorXd limits = limits_of(f.parameters);
+  LeftOutRuns out;
+  out.parameters = f.parameters;
+  for (const RunGroup group : groups) {
+    std::map<std::string, LeftOutGroup>& by_name = out.groups.emplace_back();
+    std::vector<double>& errors = out.errors.emplace_back();
+    for (std::size_t i = 0; i < f.points.size(); ++i) {
+      const std::string& name = f.points[i].*group;
+      if (!by_name.contains(name)) {
+        const Normal n = normal_equations(f.state.linear, f.points, f.parameters, f.state.x, without(group, name));
+        const Eigen::VectorXd x = f.state.x + solve(n, f.state.x, limits);
+        const Eigen::VectorXd variances = n.matrix.inverse().diagonal();
+        by_name[name] = {{x.begin(), x.end()}, {variances.begin(), variances.end()}};
+      }
+      const auto row = static_cast<Eigen::Index>(i);
+      const std::vector<double>& kept = by_name[name].logs;
+      const Eigen::Map<const Eigen::VectorXd> x(kept.data(), static_cast<Eigen::Index>(kept.size()));
+      errors.push_back(-f.state.linear.residuals[row] - f.state.linear.jacobian.row(row).dot(x - f.state.x));
+    }
+  }
+  out.points = std::move(f.points);
+  return out;
 }
 
 }  // namespace meshwright::calibrate

@@ -17,6 +17,33 @@ namespace meshwright::calibrate {
 namespace {
 
 constexpr int deepest = 64;
+constexpr std::size_t most_bytes = 4 << 20;  // of a file, of its values, and of what its variables stand for
+
+[[noreturn]] void refuse_size(const std::string& where, std::string_view what) {
+  throw Error(where, fmt::format("{} of more than {} bytes, expected a launch configuration", what, most_bytes));
+}
+
+/// Gathers values. Aliases of YAML and long paths can make much of little.
+class Gathered {
+ public:
+  explicit Gathered(const std::string& file) : file_(file) {}
+  void add(std::string path, std::string value) {
+    weigh(path.size() + value.size());
+    values_.emplace_back(std::move(path), std::move(value));
+  }
+  /// Counts a node, which may hold no value.
+  void weigh(std::size_t bytes) {
+    bytes_ += bytes + 1;
+    if (bytes_ > most_bytes) refuse_size(file_, "found values");
+  }
+  LaunchValues take() { return std::move(values_); }
+  const std::string& file() const { return file_; }
+
+ private:
+  const std::string& file_;
+  std::size_t bytes_ = 0;
+  LaunchValues values_;
+};
 
 std::string joined(const std::string& path, const std::string& key) { return path.empty() ? key : path + "." + key; }
 
@@ -25,68 +52,69 @@ std::string with_underscores(std::string key) {
   return key;
 }
 
-void flatten(const nlohmann::json& value, const std::string& path, LaunchValues& out) {
+void flatten(const nlohmann::json& value, const std::string& path, Gathered& out) {
   if (value.is_object()) {
     for (const auto& [key, member] : value.items()) flatten(member, joined(path, with_underscores(key)), out);
   } else {
-    out.emplace_back(path, value.is_string() ? value.get<std::string>() : value.dump());
+    out.add(path, value.is_string() ? value.get<std::string>() : value.dump());
   }
 }
 
-void flatten(const YAML::Node& node, const std::string& path, LaunchValues& out, const std::string& file, int depth) {
-  if (depth > deepest) throw Error(file, fmt::format("found nesting deeper than {} at '{}'", deepest, path));
+void flatten(const YAML::Node& node, const std::string& path, Gathered& out, int depth) {
+  if (depth > deepest) throw Error(out.file(), fmt::format("found nesting deeper than {} at '{}'", deepest, path));
+  out.weigh(0);
   if (node.IsMap()) {
     for (const auto& member : node)
-      flatten(member.second, joined(path, with_underscores(member.first.Scalar())), out, file, depth + 1);
+      flatten(member.second, joined(path, with_underscores(member.first.Scalar())), out, depth + 1);
   } else if (node.IsSequence()) {
     std::string list;
     for (const auto& item : node) list += (list.empty() ? "" : ", ") + (item.IsScalar() ? item.Scalar() : "...");
-    out.emplace_back(path, "[" + list + "]");
+    out.add(path, "[" + list + "]");
   } else {
-    out.emplace_back(path, node.IsNull() ? "null" : node.Scalar());
+    out.add(path, node.IsNull() ? "null" : node.Scalar());
   }
 }
 
-void flatten(const toml::table& table, const std::string& path, LaunchValues& out) {
+void flatten(const toml::table& table, const std::string& path, Gathered& out) {
   for (const auto& [key, node] : table) {
     const std::string at = joined(path, with_underscores(std::string(key.str())));
     if (const toml::table* inner = node.as_table()) {
       flatten(*inner, at, out);
     } else if (const auto text = node.value<std::string>()) {
-      out.emplace_back(at, *text);
+      out.add(at, *text);
     } else {
       std::ostringstream shown;
       node.visit([&](const auto& value) { shown << value; });
-      out.emplace_back(at, shown.str());
+      out.add(at, shown.str());
     }
   }
 }
 
 LaunchValues read_json(const std::string& text, const std::string& name) {
-  LaunchValues out;
+  Gathered out(name);
   const Reader checked = Reader::text(text, name);  // its depth and its errors
   flatten(nlohmann::json::parse(checked.dump()), "", out);
-  return out;
+  return out.take();
 }
 
 LaunchValues read_yaml(const std::string& text, const std::string& name) {
-  LaunchValues out;
+  Gathered out(name);
   try {
-    flatten(YAML::Load(text), "", out, name, 0);
+    flatten(YAML::Load(text), "", out, 0);
   } catch (const YAML::Exception& e) {
     throw Error(fmt::format("{}:{}", name, e.mark.line + 1), "no YAML: " + e.msg);
   }
-  return out;
+  return out.take();
 }
 
 LaunchValues read_toml(const std::string& text, const std::string& name) {
-  LaunchValues out;
+  Gathered out(name);
   try {
     flatten(toml::parse(text), "", out);
   } catch (const toml::parse_error& e) {
     throw Error(fmt::format("{}:{}", name, e.source().begin.line), "no TOML: " + std::string(e.description()));
   }
-  return out;
+  return out.take();
 }
 
 /// Words of a script with their lines; quotes are taken off, parentheses stand for themselves.
@@ -161,6 +189,9 @@ class Words {
     const auto known = variables_.find(variable_name);
     open_ = true;
     if (known != variables_.end()) {
+      unfolded_ += known->second.size();
+      if (unfolded_ > most_bytes)
+        refuse_size(fmt::format("{}:{}", name_, line_), "found variables that stand for texts");
       word_ += known->second;
     } else if (rest.starts_with(":-")) {
       word_ += rest.substr(2);
@@ -187,7 +218,7 @@ class Words {
  private:
   std::string_view text_;
   const std::string& name_;
-  std::size_t at_ = 0;
+  std::size_t at_ = 0, unfolded_ = 0;
   int line_ = 1;
   char quote_ = '\0';
   bool open_ = false;
@@ -247,6 +278,7 @@ LaunchValues read_command_line(std::string_view text, const std::string& name) {
 
 LaunchValues read_launch_values(const std::filesystem::path& path) {
   const std::string text = read_file(path), extension = path.extension().string(), name = path.string();
+  if (text.size() > most_bytes) refuse_size(name, "found a file");
   if (extension == ".json") return read_json(text, name);
   if (extension == ".yaml" || extension == ".yml") return read_yaml(text, name);
   if (extension == ".toml") return read_toml(text, name);

@@ -1,4 +1,5 @@
 // A user's own runs, whatever they stand in: records, job files with what was measured, logs.
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "calibrate/measured.hpp"
@@ -77,6 +78,15 @@ std::vector<RunRecord> read_own_runs(const std::filesystem::path& path, const Ca
     const RunLog log = read_run_log(path);
     runs.push_back(measured_job(Reader::text(job_of_log(log, completion), path.string()), catalog, log.notes));
   }
+  return runs;
+}
+
+std::vector<RunRecord> records_or_published(const std::vector<std::string>& paths, const Catalog& catalog) {
+  std::vector<RunRecord> runs;
+  if (paths.empty()) {
+    for (const Reader& record : published_runs()) runs.push_back(read_run_record(record, catalog));
+  }
+  for (const std::string& path : paths) std::ranges::move(read_own_runs(path, catalog), std::back_inserter(runs));
   return runs;
 }
 

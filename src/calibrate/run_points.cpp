@@ -5,7 +5,7 @@
 #include <map>
 
 #include "calibrate/run_groups.hpp"
-#include "calibrate/run_parameters.hpp"
+#include "meshwright/parallel/run_figures.hpp"
 
 namespace meshwright::calibrate {
 namespace {
@@ -17,27 +17,33 @@ constexpr double unmeasured_most = 4;      ///< what their entry can hold
 void weigh(std::vector<RunPoint>& points) {
   std::map<std::string, int> sizes;
   const auto group = [](const RunPoint& p) { return p.run->job.framework.name + " " + p.run->accelerator; };
-  for (const RunPoint& p : points) ++sizes[group(p)];
+  for (const RunPoint& p : points) sizes[group(p)] += p.run->task == "pretrain" ? 1 : 0;
   for (RunPoint& p : points) {
-    p.weight = std::min(1.0, group_cap / sizes[group(p)]);
+    p.weight = std::min(1.0, group_cap / std::max(1, sizes[group(p)]));
     // Routing, dispatchers and their releases make expert models a poor measure of what all models share.
     if (p.run->job.model.is_moe()) p.weight *= 0.1;
     // Tier C records leave part of their layout or measurement to guesses.
     if (p.run->tier == "C") p.weight *= 0.25;
+    if (p.run->task != "pretrain") p.weight = 0;
   }
 }
 
 }  // namespace
 
-std::vector<RunPoint> points_of(std::span<const RunRecord> runs) {
+std::vector<RunPoint> points_of(std::span<const RunRecord> runs, bool others) {
   std::map<std::string, std::pair<RunPoint, int>> merged;
   for (const RunRecord& run : runs) {
-    if (run.skipped || run.task != "pretrain" || !run.state.empty()) continue;
-    auto& [point, count] = merged[configuration_of(run)];
+    if (run.skipped || !run.state.empty() || (run.task != "pretrain" && !others)) continue;
+    const std::string apart = run.task == "pretrain" ? "" : run.task + "|";
+    auto& [point, count] = merged[apart + configuration_of(run)];
     point.run = &run;
     point.log_measured += std::log(run.measured.step_time->value());
     point.model_and_device = run.job.model.name + " on " + run.accelerator;
     point.set = run.set;
+    point.device = run.job.cluster.accelerator.name, point.model = run.job.model.name;
+    point.stack = run.job.framework.name;
+    point.release = run.job.framework.name + " " + run.job.framework.version;
+    point.site = run.set + " | " + run.accelerator + " | " + run.framework;
     ++count;
   }
   std::vector<RunPoint> points;
@@ -56,7 +62,8 @@ std::vector<RunParameter> parameters_of(std::span<RunPoint> points) {
     p.parameters.clear();
     for (const RunField& row : run_fields()) {
       const Job& job = p.run->job;
-      if (!row.enters(job, p.run->layout) || row.get(job) <= 0) continue;
+      const auto moves = row.published != nullptr ? row.published : row.enters;
+      if (!moves(job, p.run->layout) || row.get(job) <= 0) continue;
       const std::pair key{row.owner(job), std::string(row.field)};
       if (key.first.starts_with("device ") && !job.spec.overlay.empty()) continue;  // a machine with a table of its own
       if (!index.contains(key)) {
@@ -71,7 +78,7 @@ std::vector<RunParameter> parameters_of(std::span<RunPoint> points) {
                               .value = prior});
       }
       p.parameters.push_back(index[key]);
-      if (row.of_experts == job.model.is_moe()) ++parameters[index[key]].runs;
+      if (row.of_experts == job.model.is_moe() && p.weight > 0) ++parameters[index[key]].runs;
     }
   }
   return parameters;

@@ -1,47 +1,15 @@
 // Fitted parameters as a document that overlays read: devices and media by name, frameworks by their profile's fields.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "calibrate/overlay_fields.hpp"
 #include "meshwright/calibrate/fit_runs.hpp"
 
 namespace meshwright::calibrate {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-double rounded(double value) {
-  if (value == 0) return 0;
-  const double scale = std::pow(10.0, 3 - std::floor(std::log10(std::abs(value))));
-  return std::round(value * scale) / scale;
-}
-
-/// The entry of a list of objects with that name, added where it is missing.
-Json& named(Json& list, const std::string& name) {
-  for (Json& item : list) {
-    if (item["name"] == name) return item;
-  }
-  list.push_back({{"name", name}});
-  return list.back();
-}
-
-/// Sets "a.b.c" in nested objects.
-void set_path(Json& object, const std::string& path, const Json& value) {
-  const std::size_t dot = path.find('.');
-  if (dot == std::string::npos) {
-    object[path] = value;
-  } else {
-    set_path(object[path.substr(0, dot)], path.substr(dot + 1), value);
-  }
-}
-
-/// Host and launch hold times and one share, the other parts of a profile none.
-bool is_time(const std::string& field) {
-  return (field.starts_with("host.") || field.starts_with("launch.")) && field != "launch.drained";
-}
 
 /// A device that is another's chip in another package and takes its figures where no runs tell its own.
 struct Sibling {
@@ -75,20 +43,6 @@ std::vector<RunParameter> with_siblings(std::vector<RunParameter> parameters) {
   return parameters;
 }
 
-void set_device(Json& entry, const RunParameter& p, const Accelerator& device) {
-  if (p.field == "attention.forward") {
-    const AttentionEfficiency& a = device.efficiency.attention;
-    entry["attention"] = {{"forward", rounded(p.value)}, {"backward", rounded(a.backward * p.value / a.forward)}};
-    if (a.softmax > 0) entry["attention"]["softmax"] = rounded(a.softmax * p.value / a.forward);
-  } else if (p.field == "gemm.bf16.sustained") {
-    for (const DType t : {DType::bf16, DType::fp16}) {
-      if (device.peak(t).value() > 0) entry["gemm"][std::string(name(t))]["sustained"] = rounded(p.value);
-    }
-  } else {
-    set_path(entry, p.field, rounded(p.value));
-  }
-}
-
 Json figures(const RunFit& fit) {
   const auto left_out = [](const LeftOut& l) { return Json{{"mean", rounded(l.mean)}, {"median", rounded(l.median)}}; };
   Json parameters = Json::array();
@@ -117,14 +71,11 @@ std::string overlay_json(const RunFit& fit, const Catalog& catalog, const std::s
                    {"media", Json::array()},
                    {"frameworks", Json::array()}};
   for (const RunParameter& p : with_siblings(fit.parameters)) {
-    const std::size_t space = p.owner.find(' ');
-    const std::string kind = p.owner.substr(0, space), name = p.owner.substr(space + 1);
-    if (kind == "device") set_device(named(document["devices"], name), p, catalog.accelerator(name));
+    const auto [kind, name] = owner_parts(p.owner);
+    if (kind == "device")
+      set_device_field(named(document["devices"], name), p.field, p.value, catalog.accelerator(name));
     if (kind == "medium") named(document["media"], name)["in_step"] = rounded(p.value);
-    if (kind == "framework") {
-      set_path(named(document["frameworks"], name), p.field,
-               is_time(p.field) ? Json(fmt::format("{:.4g} us", p.value * 1e6)) : Json(rounded(p.value)));
-    }
+    if (kind == "framework") set_stack_field(named(document["frameworks"], name), p.field, p.value);
   }
   return document.dump(1) + "\n";
 }

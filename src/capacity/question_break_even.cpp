@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "capacity/question_parts.hpp"
+#include "capacity/roots.hpp"
 #include "meshwright/core/error.hpp"
 
 namespace meshwright::capacity {
@@ -84,6 +85,12 @@ Varying vary_member(const Asked& asked, const Reader& q, const std::string& key,
 /// Members of a candidate that are whole numbers, of which only counts that divide well are tried.
 bool is_count(std::string_view key) { return key == "nodes" || key == "gpus"; }
 
+/// Counts in a row at which the same candidate is best.
+struct Stretch {
+  std::string name;
+  int from = 0, to = 0;
+};
+
 /// Where one of the two becomes the best as the number of nodes or accelerators grows, of one candidate or of both. Not
 /// every count has a layout: those without one are passed over.
 Answer break_even_count(const Asked& asked, const Reader& q, const std::string& key, const std::vector<Candidate>& pair,
@@ -104,33 +111,31 @@ Answer break_even_count(const Asked& asked, const Reader& q, const std::string& 
     return objective_of(point, point.assumptions, by_cost);
   };
   question_json rows = question_json::array();
-  std::string first, last, changes;
-  int before = 0;
+  std::vector<Stretch> best;
   for (const int count : round_counts(high)) {
     if (count < low) continue;
     const auto a = value(0, count), b = value(1, count);
     if (!a && !b) continue;
-    const std::string& best = !b || (a && *a <= *b) ? pair[0].name : pair[1].name;
+    const std::string& name = !b || (a && *a <= *b) ? pair[0].name : pair[1].name;
     rows.push_back({{key, count},
-                    {"best", best},
+                    {"best", name},
                     {pair[0].name, a ? question_json(*a) : question_json()},
                     {pair[1].name, b ? question_json(*b) : question_json()}});
-    if (first.empty()) first = best;
-    if (!last.empty() && best != last)
-      changes +=
-          fmt::format("{}{} up to {} {}, {} from {}", changes.empty() ? "" : "; ", last, before, key, best, count);
-    last = best, before = count;
+    if (best.empty() || best.back().name != name) best.push_back({name, count, count});
+    best.back().to = count;
   }
   if (rows.empty()) q.at("range").fail(fmt::format("no number of {} in it has a layout", key));
-  return answer(asked,
-                {changes.empty() ? fmt::format("{} is best for every number of {} from {} to {}", first, key, low, high)
-                                 : "best: " + changes},
+  std::string text;
+  for (const Stretch& s : best)
+    text += fmt::format("{}{} is best {}", text.empty() ? "" : "; ", s.name,
+                        s.from == s.to ? fmt::format("at {}", s.from) : fmt::format("from {} to {}", s.from, s.to));
+  return answer(asked, {fmt::format("{} {}", text, key)},
                 {{"what", key},
                  {"of", by_cost ? "cost" : "days"},
                  {"low", low},
                  {"high", high},
-                 {"best_at_low", first},
-                 {"best_at_high", last},
+                 {"best_at_low", best.front().name},
+                 {"best_at_high", best.back().name},
                  {"counts", rows}});
 }
 
@@ -163,29 +168,29 @@ Answer break_even(const Asked& asked) {
   if (!(v.low < v.high)) q.fail("expected a range from less to more");
   const auto lead = [&](double value) { return v.objective(true, value) - v.objective(false, value); };
   const double at_low = lead(v.low), at_high = lead(v.high);
-  const auto at = root(lead, v.low, v.high);
   const auto winner = [&](double difference) { return difference <= 0 ? pair[0].name : pair[1].name; };
   question_json object = {{"what", v.what},        {"of", by_cost ? "cost" : "days"}, {"low", v.low},
                           {"high", v.high},        {"best_at_low", winner(at_low)},   {"best_at_high", winner(at_high)},
-                          {"at", question_json()}, {"at_text", question_json()}};
-  if (const double tiny = 1e-9 * v.objective(true, v.low); std::abs(at_low) < tiny && std::abs(at_high) < tiny) {
+                          {"at", question_json()}, {"at_text", question_json()},      {"all", question_json::array()}};
+  const double tiny = 1e-9 * v.objective(true, v.low);
+  const std::vector<double> all = roots(lead, v.low, v.high);
+  const std::string range = fmt::format("{} from {} to {}", v.what, v.shown(v.low), v.shown(v.high));
+  if (all.empty() && std::abs(at_low) < tiny && std::abs(at_high) < tiny) {
     object["best_at_low"] = object["best_at_high"] = question_json();
-    return answer(asked,
-                  {fmt::format("{} and {} are equal for every {} from {} to {}", pair[0].name, pair[1].name, v.what,
-                               v.shown(v.low), v.shown(v.high))},
-                  object);
+    return answer(asked, {fmt::format("{} and {} are equal for every {}", pair[0].name, pair[1].name, range)}, object);
   }
-  if (!at) {
-    return answer(
-        asked,
-        {fmt::format("{} is best for every {} from {} to {}", winner(at_low), v.what, v.shown(v.low), v.shown(v.high))},
-        object);
+  if (all.empty()) return answer(asked, {fmt::format("{} is best for every {}", winner(at_low), range)}, object);
+  object["at"] = all.front();
+  object["at_text"] = v.shown(all.front());
+  object["all"] = all;
+  std::string text = fmt::format("{} is best below {} = {}", winner(at_low), v.what, v.shown(all.front()));
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const bool last = i + 1 == all.size();
+    const double next = last ? v.high : all[i + 1];
+    text +=
+        fmt::format(", {} {}", winner(lead((all[i] + next) / 2)), last ? "above" : "from there to " + v.shown(next));
   }
-  object["at"] = *at;
-  object["at_text"] = v.shown(*at);
-  return answer(
-      asked, {fmt::format("{} is best below {} = {}, {} above", winner(at_low), v.what, v.shown(*at), winner(at_high))},
-      object);
+  return answer(asked, {text}, object);
 }
 
 }  // namespace meshwright::capacity

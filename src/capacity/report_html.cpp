@@ -10,7 +10,7 @@ namespace meshwright::capacity {
 using namespace html;
 namespace {
 
-constexpr std::size_t most_rows = 500, most_bars = 15;
+constexpr std::size_t most_rows = 500, most_bars = 15, most_cards = 10;
 
 std::string dollars(double value) { return format(Dollars::base(value)); }
 
@@ -66,8 +66,23 @@ std::string summary_section(const Report& report) {
     }
     out += "</div>\n";
   }
+  // One page: the head of each answer; all of it stands further down.
+  std::size_t left = most_cards;
   for (const Answer& a : report.answers) {
-    out += "<div class=\"card\"><b>" + escaped(a.name) + "</b><br>";
+    if (left-- == 0) break;
+    out += "<div class=\"card\"><b>" + escaped(a.name) + "</b>: " + escaped(a.lines.empty() ? "" : a.lines.front()) +
+           (a.lines.size() > 1 ? " ..." : "") + "</div>\n";
+  }
+  if (report.answers.size() > most_cards)
+    out += fmt::format("<p class=\"small\">and {} more answers below</p>\n", report.answers.size() - most_cards);
+  return out;
+}
+
+std::string answers_section(const Report& report) {
+  if (report.answers.empty()) return "";
+  std::string out = "<h2>Questions</h2>\n";
+  for (const Answer& a : report.answers) {
+    out += "<div class=\"card\"><b>" + escaped(a.name) + "</b> (" + escaped(a.ask) + ")<br>";
     for (const std::string& line : a.lines) out += escaped(line) + "<br>";
     out += "</div>\n";
   }
@@ -149,7 +164,7 @@ std::string to_html(const Report& report) {
   std::string body =
       "<h1>" + escaped(report.scenario.name) + "</h1>\n<p>" + escaped(report.scenario.description) + "</p>\n";
   // On paper the first page is the summary.
-  body += summary_section(report) + "<div class=\"more\">\n" + results_section(report);
+  body += summary_section(report) + "<div class=\"more\">\n" + results_section(report) + answers_section(report);
   for (const Best& best : report.answer.best) body += pareto_section(report, best) + sensitivity_section(report, best);
   body += terms_section(report) + "</div>\n";
   body +=

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "capacity/random.hpp"
+#include "capacity/roots.hpp"
 
 namespace meshwright::capacity {
 namespace {
@@ -137,9 +138,13 @@ std::vector<Flip> flips(const PlannedPoint& best, const PlannedPoint& other, boo
     const double tiny = 1e-9 * objective(draw_of(*best.run, best.assumptions), by_cost), near = input.value;
     if (!(lead(near) < -tiny)) return;
     for (const double end : {range.low, range.high}) {
-      if (near == end || !(lead(end) > tiny)) continue;
-      const auto at = root(lead, std::min(near, end), std::max(near, end));
-      if (at) found.push_back({best.workload, what, best.candidate, other.candidate, *at, value_text(input, *at)});
+      if (near == end) continue;
+      // The one next to the centre, of those that are more than rounding.
+      const auto clear = [&](double value) { return lead(value) - tiny; };
+      const std::vector<double> all = roots(clear, std::min(near, end), std::max(near, end), 8);
+      if (all.empty()) continue;
+      const double at = end < near ? all.back() : all.front();
+      found.push_back({best.workload, what, best.candidate, other.candidate, at, value_text(input, at)});
     }
   };
   for (const Input& input : best.assumptions.inputs.rows()) {

@@ -145,12 +145,24 @@ LogGP loggp_femtoseconds(const AlphaBeta& link) {
           .S = UINT64_MAX};
 }
 
+namespace {
+
+/// Few enough messages to play, and chunks whose ways through them are followed.
+bool can_be_swept(const Schedule& schedule) {
+  constexpr std::size_t most_chunks = 4'000'000;
+  std::size_t messages = 0, chunks = 0;
+  for (const Phase& phase : schedule.phases) {
+    const auto repeats = static_cast<std::size_t>(phase.repeats);
+    messages += phase.transfers.size() * repeats;
+    for (const Transfer& t : phase.transfers) chunks += static_cast<std::size_t>(t.count) * repeats;
+  }
+  return messages <= most_swept_messages && chunks <= most_chunks;
+}
+
+}  // namespace
+
 std::optional<Seconds> loggp_time(const Schedule& schedule, Bytes n, const AlphaBeta& link) {
-  if (!schedule.switch_levels.empty()) return std::nullopt;
-  std::size_t messages = 0;
-  for (const Phase& phase : schedule.phases)
-    messages += phase.transfers.size() * static_cast<std::size_t>(phase.repeats);
-  if (messages > most_swept_messages) return std::nullopt;
+  if (!schedule.switch_levels.empty() || !can_be_swept(schedule)) return std::nullopt;
   const auto bytes = static_cast<std::uint64_t>(std::llround(n.value()));
   const ClockSweep sweep = simulate(message_program(schedule, bytes), loggp_femtoseconds(link));
   return Seconds::base(static_cast<double>(sweep.makespan) * 1e-15);

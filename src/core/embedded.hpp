@@ -16,7 +16,8 @@ std::span<const EmbeddedFile> embedded_frameworks();  ///< data/frameworks/*.jso
 std::span<const EmbeddedFile> embedded_recipes();     ///< data/recipes/*.json
 std::span<const EmbeddedFile> embedded_runs();        ///< data/runs/*.jsonl
 std::span<const EmbeddedFile> embedded_platforms();   ///< data/hardware/platforms/*.json
-std::span<const EmbeddedFile> embedded_fitted();      ///< data/fitted/*.json
+std::span<const EmbeddedFile> embedded_fitted();      ///< data/fitted/runs.json
+std::span<const EmbeddedFile> embedded_spread();      ///< data/fitted/spread.json
 std::span<const EmbeddedFile> embedded_overlays();    ///< data/overlays/*.json
 std::span<const EmbeddedFile> embedded_capacity();    ///< data/capacity/*.json
 std::span<const EmbeddedFile> embedded_notes();       ///< data/measurements/collective-notes.json

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "cost/waves.hpp"
 #include "meshwright/hardware/gemm_format.hpp"
 
 namespace meshwright::cost {
@@ -24,14 +25,6 @@ constexpr Tile tile(double m, double n) {
 constexpr std::array tiles = {tile(256, 128), tile(128, 256), tile(128, 128), tile(128, 64), tile(64, 128),
                               tile(64, 64),   tile(64, 32),   tile(32, 64),   tile(64, 16),  tile(16, 64)};
 
-/// std::ceil is a library call on baseline x86-64; this is three instructions. Sizes stay far below 2^53.
-inline double ceiling(double x) {
-  const auto whole = static_cast<double>(static_cast<long long>(x));
-  return whole + (whole < x ? 1.0 : 0.0);
-}
-
-/// Share of a partial last wave that is paid as a full one; the rest is hidden by split-k and uneven tiles.
-constexpr double wave_share = 0.25;
 /// Kernel time at which half of the loss by heating is reached in a benchmark loop.
 constexpr double fade_half = 5e-3;
 
@@ -39,9 +32,7 @@ constexpr double fade_half = 5e-3;
 double paid_outputs(double m, double n, double groups, double sms) {
   double best = INFINITY;
   for (const Tile& t : tiles) {
-    const double waves = ceiling(m * t.per_m) * ceiling(n * t.per_n) * groups / sms;
-    const double paid = std::max(1.0, wave_share * ceiling(waves) + (1 - wave_share) * waves);
-    best = std::min(best, paid * t.cost);
+    best = std::min(best, paid_waves(begun(m * t.per_m) * begun(n * t.per_n) * groups / sms) * t.cost);
   }
   return best * sms;
 }

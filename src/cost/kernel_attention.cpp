@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cost/waves.hpp"
 #include "meshwright/cost/kernel.hpp"
 
 namespace meshwright::cost {
@@ -23,8 +24,8 @@ double pairs(const AttentionShape& s) {
 
 /// Blocks of 128 queries are dealt to the SMs: too few leave SMs idle, a partial last wave is paid in part.
 double wave_factor(const AttentionShape& s, double sms) {
-  const double waves = s.batch * s.heads * std::ceil(s.seq_q / 128) / sms;
-  return std::max(1.0, 0.25 * std::ceil(waves) + 0.75 * waves) / waves;
+  const double waves = s.batch * s.heads * begun(s.seq_q / 128) / sms;
+  return paid_waves(waves) / waves;
 }
 
 struct Pass {

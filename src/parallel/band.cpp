@@ -1,10 +1,23 @@
-#include "parallel/band.hpp"
+#include "meshwright/parallel/band.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "meshwright/hardware/platform.hpp"
+#include "meshwright/parallel/run_figures.hpp"
+#include "meshwright/parallel/step.hpp"
 
 namespace meshwright::parallel {
+namespace {
+
+constexpr double move = 0.04;  ///< of a figure's log, for slopes
+
+double log_time(const Job& job, const Layout& layout) {
+  Tables tables(job);
+  return std::log(total(step_time(tables.constants(), tables.entries(layout), layout).time).value());
+}
+
+}  // namespace
 
 Evidence evidence_of(const Job& job) {
   const DeviceEfficiency& e = job.cluster.accelerator.efficiency;
@@ -15,17 +28,87 @@ Evidence evidence_of(const Job& job) {
   return worst;
 }
 
-// Quantiles of measured over predicted time by class, over the records of docs/accuracy.md; data-sheet devices as the
-// TPU and JAX records have it.
-Band band_of(const Job& job, const Layout& layout, Evidence evidence) noexcept {
-  const bool experts = job.model.is_moe() && layout.ep >= 1;
-  const bool eager = job.framework.host.per_layer.value() > 0;
-  Band band = experts ? Band{0.77, 1.43} : eager ? Band{0.87, 1.22} : Band{0.89, 1.08};
-  if (job.recipe.trainable.kind == TrainableKind::lora) band = {std::min(band.low, 0.76), std::max(band.high, 1.6)};
-  if (evidence == Evidence::extrapolated) band = {band.low - 0.03, band.high + 0.05};
-  if (evidence == Evidence::data_sheet) band = {band.low - 0.15, band.high + 0.35};
-  if (job.framework.defaults.any_stack) band = {band.low - 0.12, band.high + 0.4};
-  return band;
+Knowledge read_knowledge(const Reader& own_runs) {
+  own_runs.allow_only({"figures", "covariance", "runs", "description"});
+  Knowledge known;
+  for (const Reader& figure : own_runs.at("figures").items()) known.figures.push_back(figure.string());
+  const Reader rows = own_runs.at("covariance");
+  for (const Reader& row : rows.items()) {
+    for (const Reader& value : row.items()) known.covariance.push_back(value.number());
+  }
+  if (known.covariance.size() != known.figures.size() * known.figures.size())
+    rows.fail("expected a row and a column for each of the figures");
+  return known;
+}
+
+Knowledge own_knowledge(const Job& job) {
+  if (job.cluster.catalog == nullptr) return {};
+  const std::vector<Reader>& stacks = job.cluster.catalog->frameworks;
+  const auto last = std::find_if(stacks.rbegin(), stacks.rend(), [](const Reader& s) { return s.has("own_runs"); });
+  return last == stacks.rend() ? Knowledge{} : read_knowledge(last->at("own_runs"));
+}
+
+Uncertainty uncertainty(const Job& job, const Layout& layout, const Spread& spread) {
+  return uncertainty(job, layout, spread, traits_of(job, spread));
+}
+
+Uncertainty uncertainty(const Job& job, const Layout& layout, const Spread& spread, const Traits& traits) {
+  Uncertainty u{{}, spread.sum(traits, &TraitSpread::own), spread.sum(traits, &TraitSpread::shared), 0};
+  const double stretch = 1 + std::pow(spread.sum(traits, &TraitSpread::stretch), 2);
+  const double now = u.log_time = log_time(job, layout);
+  for (const RunField& row : run_fields()) {
+    const double value = row.get(job);
+    if (!row.enters(job, layout) || value <= 0) continue;
+    const Job moved = with_figures(job, [&](Figures& f) { row.set(f, value * std::exp(-move)); });
+    const double slope = (now - log_time(moved, layout)) / move;
+    if (slope == 0) continue;
+    Doubt doubt{row.owner(job), std::string(row.field), slope, row.spread, 0};
+    const auto fitted = spread.errors.find(doubt.figure());
+    if (fitted != spread.errors.end()) doubt.error = fitted->second;
+    doubt.variance = std::pow(doubt.error, 2) + stretch * std::pow(spread.of(row.field), 2);
+    u.doubts.push_back(std::move(doubt));
+  }
+  return u;
+}
+
+double covariance(const Uncertainty& a, const Uncertainty& b, const Knowledge& known) {
+  const auto index = [&](const std::string& figure) {
+    return static_cast<std::size_t>(std::ranges::find(known.figures, figure) - known.figures.begin());
+  };
+  const std::size_t size = known.figures.size();
+  double sum = 0;
+  for (const Doubt& p : a.doubts) {
+    const std::size_t row = index(p.figure());
+    for (const Doubt& q : b.doubts) {
+      const std::size_t column = row < size ? index(q.figure()) : size;
+      if (row < size && column < size) {
+        sum += p.slope * q.slope * known.covariance[row * size + column];
+      } else if (p.owner == q.owner && p.field == q.field) {
+        sum += p.slope * q.slope * p.variance;
+      }
+    }
+  }
+  return sum;
+}
+
+double log_spread(const Uncertainty& u, const Knowledge& known) {
+  return std::sqrt(std::max(0.0, covariance(u, u, known)) + u.own * u.own + u.shared * u.shared);
+}
+
+double log_spread_of_ratio(const Uncertainty& a, const Uncertainty& b, const Knowledge& known) {
+  const double figures = covariance(a, a, known) + covariance(b, b, known) - 2 * covariance(a, b, known);
+  return std::sqrt(std::max(0.0, figures) + a.own * a.own + b.own * b.own);
+}
+
+Band band_of(double log_spread, const Tails& tails) {
+  return {std::exp(std::min(0.0, tails.low) * log_spread), std::exp(std::max(0.0, tails.high) * log_spread)};
+}
+
+Band band_of(const Job& job, const Layout& layout) {
+  const Spread& spread = published_spread();
+  const Knowledge known = own_knowledge(job);
+  if (known.empty()) return band_of(spread.sum(traits_of(job, spread), &TraitSpread::total), spread.without_own_runs);
+  return band_of(log_spread(uncertainty(job, layout, spread), known), spread.with_own_runs);
 }
 
 }  // namespace meshwright::parallel

@@ -98,6 +98,7 @@ BlockCost head_cost(const BlockContext& x, std::span<const Operator> operators) 
                           : Overlap{back, {}};
     if (x.layout.sequence_parallel) cost.forward.tensor = run(Collective::all_gather);
     cost.backward.tensor = o.exposed, cost.backward.tensor_hidden = o.hidden;
+    if (x.job.framework.overlap.tp_backward) cost.backward.stretched = o.exposed;
   }
   return cost;
 }

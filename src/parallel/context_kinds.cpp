@@ -40,6 +40,7 @@ constinit const ContextRow ring{.name = "ring",
                                 .citation = "Liu et al. 2023, Ring Attention with Blockwise Transformers",
                                 .what = "keys and values round a ring",
                                 .pieces = 2,
+                                .beside = true,
                                 .exposed = ring_exposed,
                                 .megatron = "p2p",
                                 .maxtext = "ring"};

@@ -79,6 +79,7 @@ void add_tensor(BlockCost& cost, const BlockContext& x, const Windows& w) {
   const auto put = [&](Pass& pass, Seconds window, Seconds transfer, bool beside) {
     const Overlap o = beside ? overlap(window, transfer, f.overlap.tp_exposed) : Overlap{transfer, {}};
     pass.tensor += o.exposed, pass.tensor_hidden += o.hidden;
+    if (beside) pass.stretched += o.exposed;
   };
   if (x.layout.sequence_parallel) {
     const Seconds gather = run(Collective::all_gather, w.column);
@@ -107,10 +108,16 @@ void add_context(BlockCost& cost, const BlockContext& x, const Windows& w) {
           },
       .exchange =
           [&](double elements) { return x.communication.time(Collective::all_to_all, bytes(elements), group); }};
-  const ContextExposed exposed = context_kind(x.layout, x.job.framework)->exposed(w.attention, links);
+  const ContextKind kind = context_kind(x.layout, x.job.framework);
+  const ContextExposed exposed = kind->exposed(w.attention, links);
   cost.forward.context += exposed.forward;
   cost.backward.context += exposed.backward;
-  if (cost.recompute[1].compute.value() > 0) cost.recompute[1].context += cost.forward.context;
+  const bool again = cost.recompute[1].compute > Seconds{};
+  if (again) cost.recompute[1].context += exposed.forward;
+  if (!kind->beside) return;
+  cost.forward.stretched += exposed.forward;
+  cost.backward.stretched += exposed.backward;
+  if (again) cost.recompute[1].stretched += exposed.forward;
 }
 
 void add_expert(BlockCost& cost, const BlockContext& x) {
@@ -131,9 +138,10 @@ void add_expert(BlockCost& cost, const BlockContext& x) {
   const Seconds combine = exchange(x, vectors, one(element)) + over_etp(Collective::reduce_scatter, element);
   const bool beside = x.layout.ep_comm_overlap || effective_schedule(x.layout)->overlaps_experts;
   const auto put = [&](Pass& pass) {
-    const Overlap o = beside ? overlap(pass.compute, dispatch + combine, x.job.framework.overlap.slowdown)
+    const Overlap o = beside ? overlap(pass.computing(), dispatch + combine, x.job.framework.overlap.slowdown)
                              : Overlap{dispatch + combine, {}};
     pass.expert += o.exposed, pass.expert_hidden += o.hidden;
+    if (beside) pass.stretched += o.exposed;
   };
   put(cost.forward), put(cost.backward);
 }

@@ -167,9 +167,11 @@ class Making {
 };
 
 void apply_figures(const FigureEdit& edit, JobParts& parts) {
-  Figures figures{parts.cluster.accelerator, parts.cluster.platform, parts.framework, parts.collectives};
+  Figures figures{parts.cluster.accelerator, parts.cluster.node, parts.cluster.platform, parts.framework,
+                  parts.collectives};
   edit(figures);
   parts.cluster.accelerator = std::move(figures.accelerator);
+  parts.cluster.node = std::move(figures.node);
   parts.cluster.platform = std::move(figures.platform);
   parts.framework = std::move(figures.framework);
   parts.collectives = std::move(figures.collectives);
@@ -242,15 +244,6 @@ Job with_figures(const Job& job, FigureEdit edit) {
 }
 
 Job scaled(const Job& job, Resource resource, double factor) {
-  if (resource == Resource::scale_up_bandwidth || resource == Resource::nic_bandwidth) {
-    const Node node = job.cluster.node;
-    return with(job, [&](JobSpec& spec) {
-      NodeSpec& said = spec.cluster.node;
-      if (resource == Resource::nic_bandwidth && node.nics > 0) said.nic_bandwidth = node.nic_bandwidth * factor;
-      if (resource == Resource::scale_up_bandwidth && node.scale_up_bandwidth.value() > 0)
-        said.scale_up_bandwidth = node.scale_up_bandwidth * factor;
-    });
-  }
   return with_figures(job, [resource, factor](Figures& figures) {
     Accelerator& device = figures.accelerator;
     if (resource == Resource::compute) {
@@ -258,6 +251,8 @@ Job scaled(const Job& job, Resource resource, double factor) {
       for (AttentionEfficiency* a : {&device.efficiency.attention, &device.efficiency.attention_v2})
         a->softmax *= factor;
     }
+    if (resource == Resource::nic_bandwidth) figures.node.nic_bandwidth *= factor;
+    if (resource == Resource::scale_up_bandwidth) figures.node.scale_up_bandwidth *= factor;
     if (resource == Resource::memory_bandwidth) device.memory_bandwidth *= factor;
     if (resource == Resource::memory_capacity) device.memory_capacity *= factor;
     if (resource == Resource::latency) {

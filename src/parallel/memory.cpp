@@ -172,7 +172,7 @@ std::vector<Memory> memory_by_stage(const Job& job, const Layout& layout) {
   const LayerMemory layers = layer_memory(job, layout);
   const double copies = effective_schedule(layout)->weight_copies;
   std::vector<Memory> stages;
-  for (const StageKind& stage : all_stages(job.model, job.framework, layer_classes(job.model), layout)) {
+  for (const StageKind& stage : all_stages(job.model, job.framework, layout)) {
     stages.push_back(of_stage(constants, layers, stage, copies, layout));
   }
   return stages;

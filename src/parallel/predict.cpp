@@ -2,12 +2,12 @@
 #include <cmath>
 
 #include "meshwright/core/units.hpp"
+#include "meshwright/parallel/band.hpp"
 #include "meshwright/parallel/constraints.hpp"
 #include "meshwright/parallel/memory.hpp"
 #include "meshwright/parallel/placement.hpp"
 #include "meshwright/parallel/prediction.hpp"
 #include "meshwright/parallel/step.hpp"
-#include "parallel/band.hpp"
 
 #include <fmt/format.h>
 
@@ -27,7 +27,8 @@ double repeated_work(const Job& job, Recompute recompute) {
   const Transformer& m = job.model;
   const double all = flops_per_token(m, job.document_len, FlopsConvention::causal);
   if (recompute == Recompute::full) return 1 + (all - 6.0 * m.vocab * m.hidden) / (3 * all);
-  const double attention = flops_per_token(m, job.document_len, FlopsConvention::full_attention) - all;
+  // A single token attends to next to nothing.
+  const double attention = all - flops_per_token(m, 1, FlopsConvention::causal);
   return 1 + attention / (3 * all);
 }
 
@@ -82,7 +83,7 @@ Prediction predict(const Job& job, const Layout& given, Tables& tables) {
   p.hfu = p.mfu * repeated_work(job, layout.recompute);
   p.comm_share = communication(p.time) / p.step_time;
   p.evidence = evidence_of(job);
-  const Band band = band_of(job, layout, p.evidence);
+  const Band band = band_of(job, layout);
   p.p10 = p.step_time * band.low;
   p.p90 = p.step_time * band.high;
   p.assumptions = job.assumptions;

@@ -55,6 +55,7 @@ const Members<Framework>& stack_members() {
     all.push_back({"flags", "dialects of launch configurations", texts});
     all.push_back({"fitted", "figures that were fitted to runs", texts});
     all.push_back({"notes", "", shape::text()});
+    all.push_back({"own_runs", "what `calibrate runs` learnt of one's own runs", shape::anything()});
     all.push_back({"by_precision", "recipes of single precisions", by_precision});
     all.push_back({"releases", "what changed with each", shape::list(shape_of(release_members()))});
     return all;

@@ -13,7 +13,7 @@ struct Slot {
   Pass forward, backward, recompute;
   Seconds weight_gradient;
   Seconds gather;  ///< exposed parameter gathers and gradient scatters of ZeRO-3, once a micro-batch
-  Seconds gather_hidden;
+  Seconds gather_hidden, backward_hides;
   Seconds idle;                                         ///< waiting for the host
   double trained = 0, expert_trained = 0, tensors = 0;  ///< parameters with gradients
   Seconds total() const { return forward.total() + backward.total() + recompute.total() + gather + idle; }
@@ -50,6 +50,7 @@ void add_gathers(Slot& slot, double count, const BlockCost& block, const StepCon
   const Overlap backward = overlap(block.backward.total() + again, gather + scatter, c.fsdp_overlap_penalty);
   slot.gather += count * (forward.exposed + backward.exposed);
   slot.gather_hidden += count * (forward.hidden + backward.hidden);
+  slot.backward_hides += count * backward.hidden;
 }
 
 /// ZeRO-3 in its usual form; a stage of a pipeline may stay gathered over its micro-batches, which then costs as
@@ -93,16 +94,33 @@ ChunkTime operator+(const ChunkTime& a, const ChunkTime& b) noexcept {
   return {a.forward + b.forward, a.backward_input + b.backward_input, a.backward_weight + b.backward_weight};
 }
 
-/// What runs beside a pass: its compute, and its share of the time in which device and network wait for the host.
+/// What runs beside a pass: its share of the time in which kernels run, or device and network wait for the host. Both
+/// passes share what is done again.
 Seconds beside(const Slot& slot, const Pass& pass) noexcept {
-  const Seconds busy = slot.forward.total() + slot.backward.total() + slot.recompute.total();
-  return pass.compute + (busy > Seconds{} ? pass.total() / busy : 0) * slot.idle;
+  const Seconds once = slot.forward.computing() + slot.backward.computing();
+  return once > Seconds{} ? pass.computing() / once * (once + slot.recompute.computing() + slot.idle) : Seconds{};
 }
+
+/// Transfers that go beside one window, one after another, and those of last buckets, which have nothing left to hide
+/// behind.
+struct Queue {
+  Seconds body, last;
+  void add(Seconds time, double last_share) noexcept {
+    body += (1 - last_share) * time;
+    last += last_share * time;
+  }
+  Overlap run(bool overlapped, Seconds window, double slowdown) const noexcept {
+    if (!overlapped) return {body + last, {}};
+    const Overlap o = overlap(window, body, slowdown);
+    return {o.exposed + last, o.hidden};
+  }
+};
 
 /// Gradient reduction and parameter gathers once a step: ZeRO 0 to 2, and the replicas of HSDP.
 Overlap reduction(const Slot& slot, const StepConstants& c, const Entries& e, const Layout& l) noexcept {
-  const auto of = [&](double parameters, double tensors, const GroupCosts& group) {
-    if (group.size <= 1 || parameters <= 0) return Overlap{};
+  Queue reduces, gathers;
+  const auto add = [&](double parameters, double tensors, const GroupCosts& group) {
+    if (group.size <= 1 || parameters <= 0) return;
     // Gradients and parameters go bucket by bucket: each message pays the group's latency.
     const bool whole = c.sharded_all_reduce && l.zero_stage > 0;
     const double least = std::max(c.bucket_parameters, c.bucket_per_rank * group.size);
@@ -110,38 +128,27 @@ Overlap reduction(const Slot& slot, const StepConstants& c, const Entries& e, co
     const auto moved = [&](const MessageTimes& times, double bytes) {
       return parameters / bucket * times(Bytes::base(bucket * bytes));
     };
-    const bool reduces_all = l.zero_stage == 0 || whole;
-    const Seconds reduce = moved(reduces_all ? group.all_reduce : group.reduce_scatter, c.reduce_bytes);
-    const Seconds slices = group.size * tensors * c.gather_slice;
-    const Seconds gather = l.zero_stage == 0 ? Seconds{} : moved(group.all_gather, c.parameter_bytes) + slices;
-    // The last bucket has nothing left to hide behind.
     const double last = bucket / parameters;
-    Overlap sum{reduce + gather, {}};
-    // With virtual stages all chunks but one are done with their gradients (or wait for their parameters) while the
-    // pipeline passes pp micro-batches through that one.
-    const double windows = 1 + (l.pp - 1.0) * (l.vp - 1.0) / l.vp;
-    if (l.overlap_grad_reduce) {
-      const Overlap body = overlap(windows * beside(slot, slot.backward), (1 - last) * reduce, c.overlap_slowdown);
-      sum = {body.exposed + last * reduce + gather, body.hidden};
-    }
-    if (l.overlap_param_gather && l.zero_stage > 0) {
-      const Overlap body = overlap(windows * beside(slot, slot.forward), (1 - last) * gather, c.overlap_slowdown);
-      sum.exposed += body.exposed + last * gather - gather;
-      sum.hidden += body.hidden;
-    }
-    return sum;
+    const bool reduces_all = l.zero_stage == 0 || whole;
+    reduces.add(moved(reduces_all ? group.all_reduce : group.reduce_scatter, c.reduce_bytes), last);
+    const Seconds slices = group.size * tensors * c.gather_slice;
+    if (l.zero_stage > 0) gathers.add(moved(group.all_gather, c.parameter_bytes) + slices, last);
   };
-  Overlap replicas;
+  const bool each_pass = gathers_each_pass(c, l);
   if (e.replicas->size > 1) {
     const double held = (slot.trained + slot.expert_trained) / e.shards->size;
-    const Seconds reduce = e.replicas->all_reduce(Bytes::base(held * c.reduce_bytes));
-    replicas =
-        l.overlap_grad_reduce ? overlap(beside(slot, slot.backward), reduce, c.overlap_slowdown) : Overlap{reduce, {}};
+    reduces.add(e.replicas->all_reduce(Bytes::base(held * c.reduce_bytes)), 0);
   }
-  if (gathers_each_pass(c, l)) return replicas;
-  const Overlap dense = of(slot.trained, slot.tensors, *e.shards);
-  const Overlap experts = of(slot.expert_trained, 0, *e.expert_data);
-  return {dense.exposed + experts.exposed + replicas.exposed, dense.hidden + experts.hidden + replicas.hidden};
+  if (!each_pass) add(slot.trained, slot.tensors, *e.shards), add(slot.expert_trained, 0, *e.expert_data);
+  // With virtual stages all chunks but one are done with their gradients (or wait for their parameters) while the
+  // pipeline passes pp micro-batches through that one.
+  const double windows = each_pass ? 1 : 1 + (l.pp - 1.0) * (l.vp - 1.0) / l.vp;
+  // What a window hides already it cannot hide again.
+  const Seconds left = std::max(Seconds{}, beside(slot, slot.backward) - slot.backward_hides);
+  const Overlap reduced = reduces.run(l.overlap_grad_reduce, windows * left, c.overlap_slowdown);
+  const Overlap gathered =
+      gathers.run(l.overlap_param_gather, windows * beside(slot, slot.forward), c.overlap_slowdown);
+  return {reduced.exposed + gathered.exposed, reduced.hidden + gathered.hidden};
 }
 
 Seconds update(const Slot& slot, const StepConstants& c, const Entries& e, const Layout& l) noexcept {

@@ -83,6 +83,16 @@ std::string to_json(const SearchResult& result) { return object_of(result).dump(
 
 std::string to_json(const Plan& plan) {
   json out = object_of(plan.result);
+  const Standings& standings = plan.standings;
+  for (std::size_t i = 0; i < standings.layouts.size(); ++i) {
+    for (json* entry : {&out["layouts"][i], i == 0 ? &out["best"] : nullptr}) {
+      if (entry == nullptr) continue;
+      (*entry)["beats_best"] = standings.layouts[i].beats_best;
+      (*entry)["expected_regret"] = standings.layouts[i].expected_regret;
+    }
+  }
+  out["alike"] = standings.alike;
+  out["measure_next"] = standings.alike.empty() ? json() : out["layouts"][standings.measure]["layout"];
   out["helps"] = json::array();
   for (const Help& help : plan.helps) {
     out["helps"].push_back(

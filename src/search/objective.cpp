@@ -11,13 +11,19 @@ namespace {
 
 double accelerator_seconds(const Job& job, Seconds time) { return job.accelerators * time.value(); }
 
-const std::array<Objective, 4>& table() {
-  static const std::array<Objective, 4> rows = {
+const std::array<Objective, 5>& table() {
+  static const std::array<Objective, 5> rows = {
       Objective{.name = "time",
                 .title = "step time",
                 .unit = "s",
                 .value = [](const Outcome& o) { return o.time.value(); },
                 .least = [](const Job&, Seconds time) { return time.value(); }},
+      Objective{.name = "p90",
+                .title = "step time that nine of ten runs stay below",
+                .unit = "s",
+                .value = [](const Outcome& o) { return o.time.value(); },
+                .least = [](const Job&, Seconds time) { return time.value(); },
+                .of_survivors = [](const Prediction& p) { return p.p90.value(); }},
       Objective{.name = "memory",
                 .title = "device memory",
                 .unit = "B",

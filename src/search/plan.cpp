@@ -11,6 +11,7 @@ Plan plan(const Job& job, const PlanOptions& options) {
     out.alternatives = nearest_that_run(job, options.search);
     return out;
   }
+  out.standings = standings(job, out.result);
   const Prediction& best = out.result.best.front().prediction;
   out.helps = what_helps(with_accelerators(job, best.layout.accelerators()), best.layout);
   if (options.search.accelerators.empty()) out.alternatives = fewer_accelerators(job, options.search, best);

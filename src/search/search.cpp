@@ -16,6 +16,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+constexpr int least_survivors = 24;  ///< that an objective of survivors chooses among
+
 /// Calls the caller's progress now and then, and remembers that it said to stop.
 class Watch {
  public:
@@ -168,7 +170,9 @@ class Explainer {
     out.prediction = predict(job, candidate.layout, tables);
     const Prediction& p = out.prediction;
     const Step step = step_time(tables.constants(), tables.entries(p.layout), p.layout);
-    out.value = options_.objective.value({job, p.layout, step, p.memory, p.step_time});
+    const Objective& objective = options_.objective;
+    out.value = objective.of_survivors ? objective.of_survivors(p)
+                                       : objective.value({job, p.layout, step, p.memory, p.step_time});
     return out;
   }
 
@@ -189,6 +193,20 @@ std::string why(const Ranked& other, const Ranked& best, const std::string& obje
   return terms.empty() ? lead : lead + ": " + terms;
 }
 
+/// The candidates as predictions: with an objective of survivors more of them than are wanted, the best of which stay.
+std::vector<Ranked> explained(const std::vector<Candidate>& candidates, Explainer& explain,
+                              const SearchOptions& options, std::size_t wanted) {
+  std::vector<Ranked> out;
+  for (const Candidate& candidate : candidates) out.push_back(explain(candidate));
+  if (options.objective.of_survivors) std::ranges::stable_sort(out, {}, &Ranked::value);
+  if (out.size() > wanted) out.resize(wanted);
+  for (std::size_t i = 1; i < out.size(); ++i) {
+    out[i].against_best = differences(out.front().prediction.time, out[i].prediction.time);
+    out[i].why = why(out[i], out.front(), options.objective.name);
+  }
+  return out;
+}
+
 void check(const SearchOptions& options) {
   const auto within = [](const char* where, int value, int least, int most) {
     if (value < least || value > most)
@@ -207,6 +225,8 @@ void check(const SearchOptions& options) {
 SearchResult search(Job job, SearchOptions options) {
   const auto start = Clock::now();
   check(options);
+  const auto wanted = static_cast<std::size_t>(options.top);
+  if (options.objective.of_survivors) options.top = std::max(4 * options.top, least_survivors);
   const std::vector<Job> jobs = variations(std::move(job), options);
   Findings findings(options);
   Watch watch(options);
@@ -215,15 +235,7 @@ SearchResult search(Job job, SearchOptions options) {
   }
   Explainer explain(jobs, options);
   SearchResult result;
-  for (const Candidate& candidate : findings.best.best()) {
-    Ranked next = explain(candidate);
-    if (!result.best.empty()) {
-      const Prediction& best = result.best.front().prediction;
-      next.against_best = differences(best.time, next.prediction.time);
-      next.why = why(next, result.best.front(), options.objective.name);
-    }
-    result.best.push_back(std::move(next));
-  }
+  result.best = explained(findings.best.best(), explain, options, wanted);
   for (const Front::Point& point : findings.front.points()) {
     Ranked next = explain(point.candidate);
     next.values = point.values;

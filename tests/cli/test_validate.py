@@ -70,6 +70,26 @@ def test_a_stack_that_no_profile_knows_is_counted_apart(meshwright, tmp_path):
     assert groups["unknown stack:somestack"]["count"] == 1
 
 
+def test_a_job_with_a_layout_and_what_was_measured_is_a_job(meshwright, tmp_path):
+    job = {
+        "model": "llama-3.1-8b",
+        "cluster": {"node": "dgx-h100", "nodes": 1},
+        "seq_len": 8192,
+        "global_batch": 16,
+        "layout": {"tp": 1, "dp": 8},
+        "measured": {"tokens_per_s_per_gpu": 8192},
+    }
+    (tmp_path / "job.json").write_text(json.dumps(job))
+    for path in (tmp_path / "job.json", None):
+        result = meshwright("validate", path, "--json") if path else validated(meshwright, tmp_path, job)
+        assert result.returncode == 0, result.stderr
+        (run,) = json.loads(result.stdout)["runs"]
+        assert run["set"] == "own" and run["measured"]["step_time_s"] == 2.0
+    result = validated(meshwright, tmp_path, changed(job, seq_len=None))
+    assert result.returncode == 2
+    assert "records.jsonl:1: 'seq_len' is null" in result.stderr
+
+
 def test_promise_plans_what_vendors_tuned(meshwright, tmp_path):
     tuned = changed(RECORD, id="best", set="nemo")
     slower = changed(RECORD, id="slower", set="nemo", measured={"step_time_s": 9.0})

@@ -11,6 +11,7 @@
 #include "meshwright/calibrate/collective_records.hpp"
 #include "meshwright/calibrate/kernel_points.hpp"
 #include "meshwright/calibrate/nccl_tests.hpp"
+#include "meshwright/calibrate/perftest.hpp"
 #include "meshwright/calibrate/run_logs.hpp"
 #include "meshwright/calibrate/trace.hpp"
 #include "meshwright/calibrate/validate_runs.hpp"
@@ -147,6 +148,17 @@ void log(std::string_view input) {
   refusable([&] { read_own_runs(file.path(), builtin_catalog(), {.model = "llama-3.1-8b", .cluster = "dgx-h100"}); });
 }
 
+void launch(std::string_view input) {
+  for (const char* ending : {".sh", ".yaml", ".toml", ".json"}) {
+    refusable([&] {
+      const TemporaryFile file(input, ending);
+      job_of_log(read_launch(file.path()), {.model = "llama-3.1-8b", .cluster = "dgx-h100", .nodes = 1});
+    });
+  }
+}
+
+void perftest(std::string_view input) { read_perftest_log(input, "ib_write_bw.log"); }
+
 void nccl_log(std::string_view input) {
   const NcclTestsLog read = read_nccl_tests_log(input, "all_reduce_perf.log");
   const std::optional<Cluster> found = cluster_of_log(read, builtin_catalog());
@@ -245,11 +257,13 @@ constexpr Target table[] = {
     {"gzip", guarded<gzip>},
     {"job", guarded<job>},
     {"json", guarded<json>},
+    {"launch", guarded<launch>},
     {"layout", guarded<layout>},
     {"log", guarded<log>},
     {"model", guarded<model>},
     {"nccl-log", guarded<nccl_log>},
     {"overlay", guarded<overlay_files>},
+    {"perftest", guarded<perftest>},
     {"record", guarded<record>},
     {"scenario", guarded<scenario>},
     {"stack", guarded<framework_file>},

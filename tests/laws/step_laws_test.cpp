@@ -4,19 +4,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <functional>
-#include <limits>
-#include <optional>
 #include <random>
 
 #include "meshwright/hardware/catalog.hpp"
 #include "meshwright/parallel/constraints.hpp"
 #include "meshwright/parallel/job_recipe.hpp"
-#include "meshwright/parallel/json.hpp"
 #include "meshwright/parallel/memory.hpp"
 #include "meshwright/parallel/prediction.hpp"
-#include "meshwright/search/search.hpp"
 #include "parallel/jobs.hpp"
 
 namespace meshwright::parallel {
@@ -166,106 +161,6 @@ TEST(StepLaws, StagesHoldTheModelOnce) {
     const double ranks = static_cast<double>(p.shard.ep) * p.shard.etp;
     const double whole = parameter_counts(c.job.model).total;
     EXPECT_NEAR((sum.dense * p.shard.tp + sum.experts * ranks) / copies / whole, 1, 0.01) << told(c);
-  }
-}
-
-// A plan's best is what predict says of it, bit for bit, however many threads looked for it.
-TEST(StepLaws, PlanIsPredict) {
-  Draw draw(15);
-  for (int i = 0; i < 6; ++i) {
-    const Job job = random_job(draw);
-    std::optional<Prediction> first;
-    for (const int threads : {1, 2, 5}) {
-      const search::SearchResult result = search::search(job, {.top = 3, .threads = threads});
-      for (const search::Ranked& ranked : result.best) {
-        EXPECT_EQ(predict(job, ranked.prediction.layout).step_time, ranked.prediction.step_time);
-        EXPECT_EQ(predict(job, ranked.prediction.layout).memory.reserved, ranked.prediction.memory.reserved);
-        EXPECT_EQ(refusal(job, ranked.prediction.layout), nullptr);
-      }
-      if (result.best.empty()) continue;
-      if (!first) first = result.best.front().prediction;
-      EXPECT_EQ(result.best.front().prediction.layout, first->layout);
-      EXPECT_EQ(result.best.front().prediction.step_time, first->step_time);
-    }
-  }
-}
-
-/// The laws that follow are cheap: over so many cases in every run, and more where MESHWRIGHT_LAWS says how many.
-std::size_t many(std::size_t usual) {
-  const char* said = std::getenv("MESHWRIGHT_LAWS");
-  return said == nullptr ? usual : std::strtoull(said, nullptr, 10);
-}
-
-bool sound(double value) { return std::isfinite(value) && value >= 0; }
-
-// Every number that leaves is finite, terms are disjoint and sum up, shares are shares, bands are ordered, and memory
-// holds at least the weights.
-TEST(StepLaws, EveryNumberIsOne) {
-  for (const Case& c : cases(16, many(400))) {
-    const Prediction p = predict(c.job, c.layout);
-    double sum = 0;
-    describe(p.time, [&](const char* field, Seconds part) {
-      EXPECT_TRUE(sound(part.value())) << field << " " << told(c);
-      sum += part.value();
-    });
-    EXPECT_NEAR(sum, p.step_time.value(), 1e-9 * sum) << told(c);
-    describe(p.memory,
-             [&](const char* field, Bytes part) { EXPECT_TRUE(sound(part.value())) << field << " " << told(c); });
-    EXPECT_GE(p.memory.reserved, p.memory.weights + p.memory.gradients + p.memory.optimizer) << told(c);
-    EXPECT_LE(p.p10, p.step_time) << told(c);
-    EXPECT_GE(p.p90, p.step_time) << told(c);
-    for (const double share : {p.mfu, p.hfu, p.comm_share}) EXPECT_TRUE(share >= 0 && share <= 1) << told(c);
-    EXPECT_NEAR(p.tokens_per_s_per_gpu * c.job.accelerators * p.step_time.value(),
-                1.0 * c.job.global_batch * c.job.seq_len, 1e-6 * c.job.global_batch * c.job.seq_len)
-        << told(c);
-    EXPECT_EQ(to_json(p).find("null"), std::string::npos) << told(c);
-  }
-}
-
-// What is written of a job and a layout reads back as the same question, with the same answer.
-TEST(StepLaws, WhatIsWrittenReadsBack) {
-  for (const Case& c : cases(17, many(300))) {
-    const Job again = read_job(Reader::text(to_json(c.job.spec), "job.json"), builtin_catalog());
-    const Layout layout = read_layout(Reader::text(to_json(c.layout), "layout.json"));
-    EXPECT_EQ(layout, c.layout) << told(c);
-    EXPECT_EQ(predict(again, layout).step_time, predict(c.job, c.layout).step_time) << told(c);
-    EXPECT_EQ(predict(again, layout).memory.reserved, predict(c.job, c.layout).memory.reserved) << told(c);
-  }
-}
-
-// More of anything never makes a step longer: twice of it, and a tenth more. What stays within the slack are choices by
-// size (which protocol or algorithm a collective takes) that a table makes at its own points.
-constexpr double slack = 0.005;
-
-TEST(StepLaws, MoreOfAResourceIsNeverSlower) {
-  constexpr std::pair<Resource, double> more[] = {
-      {Resource::compute, 2},         {Resource::memory_bandwidth, 2},    {Resource::scale_up_bandwidth, 2},
-      {Resource::nic_bandwidth, 2},   {Resource::latency, 0.5},           {Resource::compute, 1.1},
-      {Resource::nic_bandwidth, 1.1}, {Resource::scale_up_bandwidth, 1.1}};
-  for (const Case& c : cases(18, many(150))) {
-    const double base = predict(c.job, c.layout).step_time.value();
-    for (const auto& [resource, factor] : more) {
-      const double step = predict(scaled(c.job, resource, factor), c.layout).step_time.value();
-      EXPECT_LE(step, base * (1 + slack)) << name(resource) << " x " << factor << " " << told(c);
-    }
-  }
-}
-
-// Nor does it make the best plan worse.
-TEST(StepLaws, MoreOfAResourceIsNoWorsePlan) {
-  Draw draw(19);
-  for (std::size_t i = 0; i < many(150) / 25; ++i) {
-    const Job job = random_job(draw);
-    const auto best = [](const Job& of) {
-      const search::SearchResult result = search::search(of, {.top = 1});
-      return result.best.empty() ? std::numeric_limits<double>::infinity()
-                                 : result.best.front().prediction.step_time.value();
-    };
-    const double base = best(job);
-    for (const Resource resource : {Resource::compute, Resource::memory_bandwidth, Resource::memory_capacity,
-                                    Resource::scale_up_bandwidth, Resource::nic_bandwidth}) {
-      EXPECT_LE(best(scaled(job, resource, 1.5)), base * (1 + slack)) << name(resource) << " " << job.model.layers;
-    }
   }
 }
 

@@ -224,6 +224,13 @@ TEST(Constraints, EveryRuleRefusesInWords) {
     const Rule rule = refused_by(job, e.layout);
     ASSERT_NE(rule, nullptr) << describe_layout(e.layout);
     ++hits[index_of(rule)];
+    const Rule first = refused_whatever_states(job, e.layout);
+    EXPECT_EQ(first != nullptr ? first : refused_by_states(job, e.layout), rule) << rule->name;
+    for (int zero = 0; zero <= 3; ++zero) {
+      Layout other = e.layout;
+      other.zero_stage = zero, other.hsdp_shard = zero == 3 ? 2 : 0;
+      EXPECT_EQ(refused_whatever_states(job, other), first) << rule->name;
+    }
     const Violation v = violation_of(job, e.layout, rule);
     EXPECT_FALSE(v.needed.empty()) << v.rule;
     EXPECT_FALSE(v.available.empty()) << v.rule;

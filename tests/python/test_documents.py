@@ -66,6 +66,13 @@ def test_readme_command_runs(command, meshwright):
     assert result.returncode == 0, result.stderr
 
 
+def test_readme_python_runs(tmp_path):
+    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.S)
+    result = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    assert (tmp_path / "sweep.db").stat().st_size > 0
+
+
 def test_readme_has_commands():
     assert len(readme_commands()) >= 3
     assert shutil.which("bash")

@@ -149,15 +149,47 @@ for arguments in ({"objective": wrong}, {"constraints": {"c": wrong}}):
 refused(lambda: mw.search(job, objective=7), "objective")
 """,
     "interrupts": """
-big = mw.Job(model=mw.model("deepseek-v3"), cluster=mw.cluster("dgx-h100", nodes=256), seq_len=4096, global_batch=15360)
+big = mw.Job(model=mw.model("deepseek-v3"), cluster=mw.cluster("dgx-h100", nodes=2048), seq_len=4096, global_batch=15360)
+for threads in (1, 2):
+    threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    start = time.monotonic()
+    result = mw.search(big, variants=True, top=1000, threads=threads)
+    assert result.interrupted and "interrupted" in repr(result)
+    assert time.monotonic() - start < 10
+    assert result.step_times == sorted(result.step_times)
+""",
+    "interrupted functions": """
+def slow(outcome):
+    time.sleep(0.01)
+    return outcome.step_time
 threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
 start = time.monotonic()
 try:
-    result = mw.search(big, variants=True, top=1000, threads=1)
-    assert result.interrupted or time.monotonic() - start < 10
+    result = mw.search(job, objective=slow, variants=True, top=10_000)
+    assert result.interrupted
+except KeyboardInterrupt:  # while the function itself ran
+    pass
+assert time.monotonic() - start < 10
+assert mw.search(job).step_times, "and the next one runs"
+""",
+    "interrupted sweeps": """
+import tempfile
+store = os.path.join(tempfile.mkdtemp(), "sweep.db")
+grid = {"tp": [1, 2, 4, 8], "micro_batch": [1, 2, 4], "zero_stage": [0, 1, 2, 3]}
+told = []
+def interrupt(done, total):
+    told.append(done)
+    os.kill(os.getpid(), signal.SIGINT)
+try:
+    mw.sweep(job, store=store, chunk=4, progress=interrupt, **grid)
 except KeyboardInterrupt:
     pass
-assert time.monotonic() - start < 20
+else:
+    raise AssertionError("swallowed")
+again = []
+frame = mw.sweep(job, store=store, chunk=4, progress=lambda done, total: again.append(done), **grid)
+assert told == [4] and again[0] == 8 and again[-1] == 48, (told, again)
+assert frame.equals(mw.sweep(job, **grid)) or len(frame) == 48
 """,
     "locales": """
 import locale

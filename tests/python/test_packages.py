@@ -10,7 +10,8 @@ import pytest
 from conftest import ROOT
 
 #: Flags of the development build, so that the compiler cache serves the library again.
-QUICK = ["--config-settings=cmake.build-type=None", "--config-settings=cmake.define.CMAKE_CXX_FLAGS=-O1 -g1"]
+QUICK = ["--config-settings=cmake.build-type=None", "--config-settings=cmake.define.CMAKE_CXX_FLAGS=-O1 -g1",
+         "--config-settings=cmake.define.MESHWRIGHT_WERROR=ON"]
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """Grids of layouts on executors, kept in a file."""
 
 import concurrent.futures
+import math
 import signal
 import sqlite3
 import subprocess
@@ -50,22 +51,41 @@ def test_a_store_goes_on_where_it_was(job, tmp_path):
         mw.sweep(job, store=tmp_path / "text.db", tp=[1])
 
 
-def test_a_killed_sweep_loses_and_doubles_nothing(job, tmp_path):
+SMALL = {"tp": [1, 2, 4, 8], "pp": [1, 2, 4], "micro_batch": list(range(1, 101))}
+LARGE = {"tp": [1, 2, 4, 8], "pp": [1, 2, 4, 8, 16], "micro_batch": list(range(1, 126)), "zero_stage": [0, 1, 2, 3]}
+
+
+@pytest.mark.parametrize(
+    "grid, kills", [(SMALL, 5), pytest.param(LARGE, 20, marks=pytest.mark.slow)], ids=["1200", "10000"]
+)
+def test_a_killed_sweep_loses_and_doubles_nothing(job, tmp_path, grid, kills):
+    store, count = tmp_path / "killed.db", math.prod(len(values) for values in grid.values())
     code = f"""
 import meshwright as mw
 job = mw.Job(model=mw.model("llama-3.1-8b"), cluster=mw.cluster("dgx-h100", nodes=8), seq_len=8192, global_batch=128)
-mw.sweep(job, store={str(tmp_path / "killed.db")!r}, chunk=4, tp=[1, 2, 4, 8], pp=[1, 2, 4], micro_batch=list(range(1, 101)))
+mw.sweep(job, store={str(store)!r}, chunk=4, **{grid!r})
 """
-    for _ in range(5):
+    kept = [0]
+    for _ in range(kills):
         process = subprocess.Popen([sys.executable, "-c", code])
         time.sleep(1.2)
         process.send_signal(signal.SIGKILL)
         process.wait()
-    grid = {"tp": [1, 2, 4, 8], "pp": [1, 2, 4], "micro_batch": list(range(1, 101))}
-    resumed = mw.sweep(job, store=tmp_path / "killed.db", **grid)
-    with sqlite3.connect(tmp_path / "killed.db") as file:
-        assert file.execute("SELECT COUNT(*), COUNT(DISTINCT point) FROM rows").fetchone() == (1200, 1200)
+        kept.append(rows_of(store) if store.exists() else 0)
+    assert kept == sorted(kept), "a later run never has less"
+    resumed = mw.sweep(job, store=store, **grid)
+    assert rows_of(store) == count == len(resumed)
     pd.testing.assert_frame_equal(resumed, mw.sweep(job, **grid), check_dtype=False)
+
+
+def rows_of(store):
+    with sqlite3.connect(store) as file:
+        try:
+            rows, points = file.execute("SELECT COUNT(*), COUNT(DISTINCT point) FROM rows").fetchone()
+        except sqlite3.OperationalError:  # killed before the tables were made
+            return 0
+    assert rows == points
+    return rows
 
 
 def test_on_dask(job):

@@ -266,6 +266,18 @@ TEST(Search, WhatAThreadThrowsIsThrownByTheSearch) {
   EXPECT_THROW(search(job, bad), std::bad_alloc);
 }
 
+// A folded schedule has two chunks a stage: more than the layers, embedding and head that there are to deal.
+TEST(Search, PipelinesLongerThanTheModelAreLeftOut) {
+  for (const int layers : {1, 2, 8}) {
+    JobSpec spec{.shape = load_model("llama-3.2-1b"), .seq_len = 4096, .global_batch = 64, .framework = "torchtitan"};
+    spec.shape->layers = layers;
+    spec.cluster = {.of = "dgx-h100", .nodes = 1};
+    const SearchResult found = search(make_job(spec, builtin_catalog()), options(3));
+    ASSERT_FALSE(found.best.empty());
+    for (const Ranked& ranked : found.best) EXPECT_LE(ranked.prediction.layout.pp, layers);
+  }
+}
+
 TEST(Search, ValuesWithoutAnOrderAreRefused) {
   SearchOptions bad = options(5);
   bad.objective = {.name = "bad", .value = [](const Outcome&) { return std::nan(""); }};

@@ -11,7 +11,9 @@
 #include "meshwright/calibrate/kernel_fit.hpp"
 #include "meshwright/calibrate/media_fit.hpp"
 #include "meshwright/calibrate/nccl_tests.hpp"
+#include "meshwright/calibrate/spread_fit.hpp"
 #include "meshwright/core/reader.hpp"
+#include "own_runs.hpp"
 #include "table.hpp"
 
 namespace meshwright::cli {
@@ -130,21 +132,25 @@ struct RunsOptions {
   bool from_benchmarks = false, json = false;
 };
 
-std::string described(const RunsOptions& options, const RunFit& fit) {
+std::string described(const RunsOptions& options, int configurations) {
   return fmt::format("Fitted to {} configurations of training runs; reproduced by: meshwright calibrate runs {}{}",
-                     fit.configurations, fmt::join(options.records, " "),
+                     configurations, fmt::join(options.records, " "),
                      options.from_benchmarks ? " --from-benchmarks" : "");
 }
 
-void calibrate_runs(const RunsOptions& options, const Globals& globals) {
-  const Catalog catalog =
-      load_catalog(globals.hardware, options.from_benchmarks ? benchmark_catalog() : builtin_catalog());
+std::vector<RunRecord> read_runs(const RunsOptions& options, const Catalog& catalog) {
   std::vector<RunRecord> runs;
   for (const std::string& path : options.records)
     std::ranges::move(read_own_runs(path, catalog, options.log), std::back_inserter(runs));
   if (runs.empty()) throw Error(options.records.front(), "no training run (model, cluster, layout, measured) in it");
-  const RunFit fit = fit_runs(runs);
-  const std::string overlay = overlay_json(fit, catalog, described(options, fit));
+  return runs;
+}
+
+/// What the shipped figures come from: all sites at once, from benchmarks.
+void calibrate_published(const RunsOptions& options, const Globals& globals) {
+  const Catalog catalog = load_catalog(globals.hardware, benchmark_catalog());
+  const RunFit fit = fit_runs(read_runs(options, catalog));
+  const std::string overlay = overlay_json(fit, catalog, described(options, fit.configurations));
   write_overlay(options.output, "fitted.json", overlay);
   if (options.json) return print_json(Json::parse(overlay));
   Table table({{"of", Align::left}, {"parameter", Align::left}, {"before"}, {"fitted"}, {"error %"}, {"runs"}});
@@ -162,17 +168,89 @@ void calibrate_runs(const RunsOptions& options, const Globals& globals) {
              100 * fit.set.median);
 }
 
+/// Why none of the runs can be predicted.
+std::string first_reason(const std::vector<RunRecord>& runs) {
+  for (const RunRecord& run : runs) {
+    if (run.skipped) return "no run that can be predicted: " + *run.skipped;
+  }
+  return "no run that can be predicted: expected a measured step of a job that was not sick";
+}
+
+void calibrate_own(const RunsOptions& options, const Globals& globals) {
+  const Catalog catalog = load_catalog(globals.hardware);
+  const std::vector<RunRecord> records = read_runs(options, catalog);
+  const std::vector<OwnRun> runs = own_runs(records);
+  if (runs.empty()) throw Error(options.records.front(), first_reason(records));
+  const OwnFit fit = fit_own(runs);
+  const std::vector<NextRun> next = runs_to_make(runs.front().job, fit);
+  const std::string overlay = own_overlay_json(fit, runs, catalog, described(options, fit.runs));
+  write_overlay(options.output, "own-runs.json", overlay);
+  if (!options.json) {
+    std::cout << own_fit_text(fit, next);
+    return;
+  }
+  Json document = Json::parse(overlay);
+  document["next"] = next_runs_json(next);
+  print_json(document);
+}
+
+void calibrate_runs(const RunsOptions& options, const Globals& globals) {
+  options.from_benchmarks ? calibrate_published(options, globals) : calibrate_own(options, globals);
+}
+
 void add_runs(CLI::App& command, const Globals& globals) {
   const auto options = std::make_shared<RunsOptions>();
-  CLI::App* runs = command.add_subcommand("runs", "Sustained clocks, links in use and stacks from training runs");
+  CLI::App* runs = command.add_subcommand("runs", "What your own training runs tell of device, links and stack");
   runs->add_option("records", options->records, "Training runs (.jsonl, .gz), job files with 'measured', training logs")
       ->required();
   add_log_options(*runs, options->log);
   runs->add_option("--output", options->output, "Folder or .json file for the overlay")->check(some_text());
   runs->add_flag("--from-benchmarks", options->from_benchmarks,
-                 "Start from benchmarks and first estimates, not the shipped fit");
+                 "Fit to runs of many sites, from benchmarks and first estimates: how the shipped figures were made");
   runs->add_flag("--json", options->json, "The overlay as one JSON document");
   runs->callback([options, &globals] { calibrate_runs(*options, globals); });
+}
+
+struct SpreadOptions {
+  std::vector<std::string> records;
+  std::string output;
+  bool json = false;
+};
+
+void calibrate_spread(const SpreadOptions& options, const Globals& globals) {
+  const Catalog catalog = load_catalog(globals.hardware, benchmark_catalog());
+  const std::vector<RunRecord> runs = records_or_published(options.records, catalog);
+  const Spread spread = fit_spread(runs);
+  const std::string document = to_json(
+      spread, fmt::format("How far {} runs lie from predictions that have not seen them, in log units; reproduced by: "
+                          "meshwright calibrate spread{}{}",
+                          runs.size(), options.records.empty() ? "" : " ", fmt::join(options.records, " ")));
+  if (!options.output.empty()) write_file(overlay_path(options.output, "spread.json"), document);
+  if (options.json) return print_json(Json::parse(document));
+  Table figures({{"figure", Align::left}, {"sites differ by %"}});
+  for (const FigureSpread& f : spread.figures) figures.add({f.field, fmt::format("{:.0f}", 100 * f.spread)});
+  Table traits({{"steps of", Align::left},
+                {"without own runs %"},
+                {"not explained %"},
+                {"the same for a job %"},
+                {"figures over others'"}});
+  for (std::size_t t = 0; t < trait_count; ++t) {
+    const TraitSpread& row = spread.traits[t];
+    traits.add({std::string(trait_names[t]), fmt::format("{:.0f}", 100 * row.total),
+                fmt::format("{:.0f}", 100 * row.own), fmt::format("{:.0f}", 100 * row.shared),
+                fmt::format("{:.2f}", row.stretch)});
+  }
+  std::cout << figures.render() << "\n" << traits.render();
+}
+
+void add_spread(CLI::App& command, const Globals& globals) {
+  const auto options = std::make_shared<SpreadOptions>();
+  CLI::App* spread =
+      command.add_subcommand("spread", "How far measured steps lie from predicted ones: priors and bands");
+  spread->add_option("records", options->records, "Training runs (.jsonl, .gz); the published ones otherwise");
+  spread->add_option("--output", options->output, "Folder or .json file for the spreads")->check(some_text());
+  spread->add_flag("--json", options->json, "The spreads as one JSON document");
+  spread->callback([options, &globals] { calibrate_spread(*options, globals); });
 }
 
 struct TablesOptions {
@@ -268,6 +346,7 @@ void add_calibrate(CLI::App& command, const Globals& globals) {
   add_gemm(command, globals);
   add_tables(command, globals);
   add_runs(command, globals);
+  add_spread(command, globals);
 }
 
 }  // namespace meshwright::cli

@@ -35,7 +35,8 @@ constexpr std::array table = {
             "  meshwright validate                       # the published records that ship with Meshwright\n"
             "  meshwright validate runs/*.jsonl --json\n"
             "  meshwright validate train.log --cluster dgx-h100\n"
-            "  meshwright validate gemm-points.csv.gz"},
+            "  meshwright validate gemm-points.csv.gz\n"
+            "  meshwright validate --own-runs            # what own runs would change, by leaving out sites"},
     Command{"collective", "Time a collective as nccl-tests would print it", add_collective,
             "  meshwright collective all_reduce --cluster dgx-h100 --nodes 2 -b 1K -e 8G -f 4\n"
             "  meshwright collective all_to_all --cluster dgx-b200 --nodes 16 --json\n"
@@ -57,7 +58,7 @@ constexpr std::array table = {
     Command{"calibrate", "Fit parameters from measurements, written as an overlay", add_calibrate,
             "  meshwright calibrate nccl-tests all_reduce.log --cluster dgx-h100 --output overlay/\n"
             "  meshwright calibrate gemm points.csv --output overlay/\n"
-            "  meshwright calibrate runs runs/*.jsonl --output overlay/\n"
+            "  meshwright calibrate runs myruns.jsonl --output overlay/\n"
             "  meshwright calibrate runs train.log --cluster dgx-h100 --output overlay/"},
     Command{
         "import", "Read what a stack is launched with into a job", add_import,

@@ -1,7 +1,9 @@
 // The meshwright program: parses the command line, runs one command, turns errors into one line and an exit code.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cstdio>
+#include <iostream>
 #include <new>
 #include <system_error>
 
@@ -91,7 +93,8 @@ int guarded(Body body) {
 int main(int argc, char** argv) {
   using namespace meshwright::cli;
   hold_standard_streams();
-  Output output;
+  const Output notes(std::cerr, STDERR_FILENO);
+  Output output(std::cout, STDOUT_FILENO);
   const int code = guarded([&] { return run(argc, argv); });
   if (code == exit_bad_input) output.discard();
   const int printed = guarded([&] {

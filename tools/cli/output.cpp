@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <iostream>
 #include <system_error>
 
 #include "meshwright/core/text.hpp"
@@ -89,12 +88,13 @@ std::string lines_folded(std::string_view text) {
 
 }  // namespace
 
-Output::Output() : before_(std::cout.rdbuf(this)) {}
-Output::~Output() { std::cout.rdbuf(before_); }
+Output::Output(std::ostream& stream, int descriptor)
+    : stream_(stream), descriptor_(descriptor), before_(stream.rdbuf(this)) {}
+Output::~Output() { stream_.rdbuf(before_); }
 
 void Output::put(std::string_view text) {
   while (!text.empty() && failed_ == 0) {
-    const ssize_t written = ::write(STDOUT_FILENO, text.data(), text.size());
+    const ssize_t written = ::write(descriptor_, text.data(), text.size());
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) failed_ = errno;
     if (written > 0) text.remove_prefix(static_cast<std::size_t>(written));

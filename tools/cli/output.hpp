@@ -1,6 +1,7 @@
 #pragma once
-// Where everything goes that the program prints on stdout: names come from files that anybody wrote, and a full disk
+// Where everything goes that the program prints: names come from files that anybody wrote, and a full disk
 // must not look like an answer.
+#include <ostream>
 #include <streambuf>
 #include <string>
 #include <string_view>
@@ -12,12 +13,12 @@ struct OutputFailed {
   std::string why;
 };
 
-/// Stands in for std::cout's buffer while it lives. Lines leave it as they are, but for control characters, which come
-/// out as "\u001b" (in JSON, too, that is what they are), and bytes that are no UTF-8, which become U+FFFD. Styles are
-/// put between marks that only this buffer turns into escape sequences.
+/// Stands in for the buffer of std::cout or std::cerr while it lives. Lines leave it as they are, but for control
+/// characters, which come out as "\u001b" (in JSON, too, that is what they are), and bytes that are no UTF-8, which
+/// become U+FFFD. Styles are put between marks that only this buffer turns into escape sequences.
 class Output : public std::streambuf {
  public:
-  Output();
+  Output(std::ostream& stream, int descriptor);
   ~Output() override;
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
@@ -35,7 +36,9 @@ class Output : public std::streambuf {
   void put(std::string_view text);
   void write_lines(bool all);
 
-  std::streambuf* before_;
+  std::ostream& stream_;
+  const int descriptor_;
+  std::streambuf* const before_;
   std::string held_;
   int failed_ = 0;
 };

@@ -8,6 +8,7 @@
 
 #include "command.hpp"
 #include "job_options.hpp"
+#include "meshwright/calibrate/nearest_run.hpp"
 #include "meshwright/capacity/json.hpp"
 #include "meshwright/capacity/objectives.hpp"
 #include "meshwright/core/units.hpp"
@@ -187,12 +188,17 @@ std::vector<RunEstimate> runs_of(const Catalog& catalog, const Job& job, const S
   return runs;
 }
 
-nlohmann::ordered_json document_of(const Plan& plan, const std::vector<RunEstimate>& runs,
+nlohmann::ordered_json document_of(const Job& job, const Plan& plan, const std::vector<RunEstimate>& runs,
                                    const RunAssumptions& assumptions) {
   auto document = nlohmann::ordered_json::parse(to_json(plan));
   for (std::size_t i = 0; i < runs.size(); ++i) {
     document["layouts"][i]["run"] = nlohmann::ordered_json::parse(to_json(runs[i]));
     if (i == 0) document["best"]["run"] = document["layouts"][i]["run"];
+  }
+  if (!plan.result.best.empty()) {
+    const Layout& best = plan.result.best.front().prediction.layout;
+    if (const auto nearest = nearest_run(with_accelerators(job, best.accelerators()), best))
+      document["nearest_run"] = {{"id", nearest->id}, {"distance", nearest->distance}, {"words", nearest->words}};
   }
   if (!runs.empty()) document["run_assumptions"] = assumption_lines(assumptions);
   return document;
@@ -207,6 +213,8 @@ void print_people(const Job& whole, const Plan& plan, const SearchOptions& optio
   if (result.interrupted) out += yellow("Interrupted: this is the best so far.") + "\n\n";
   out += bold("Recommended layout") + "\n" + summary_text(job, best) + "\n";
   out += waterfall_text(best) + "\n" + runners_up(result, options) + front_text(result, options);
+  if (!plan.standings.words.empty()) out += said("Too close to call", {plan.standings.words});
+  if (const auto nearest = nearest_run(job, best.layout)) out += said("Nearest published run", {nearest->words});
   out += why_not_text(plan.why_not) + said("Fewer would do", words_of(plan.alternatives)) + helps_text(plan.helps);
   if (!runs.empty()) out += run_text(runs.front());
   if (!dialect.empty()) out += flags_text(job, best.layout, dialect);
@@ -256,7 +264,7 @@ void run(const Options& options, const Globals& globals) {
     write_file(options.launch, launch_file(with_accelerators(job, best.layout.accelerators()), best, options.flags));
   }
   if (options.json) {
-    auto document = document_of(plan, runs, assumptions);
+    auto document = document_of(job, plan, runs, assumptions);
     if (!variants.empty()) document["open"] = open_json(variants);
     if (!flags.empty()) {
       document["flags"] = flags;

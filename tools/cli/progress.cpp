@@ -6,13 +6,14 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "meshwright/core/text.hpp"
 #include "meshwright/core/units.hpp"
 
 namespace meshwright::cli {
 using namespace std::chrono_literals;
 
-Progress::Progress(std::string what, std::size_t total)
-    : what_(std::move(what)),
+Progress::Progress(std::string_view what, std::size_t total)
+    : what_(printable(what)),
       total_(total),
       terminal_(isatty(STDERR_FILENO) != 0),
       start_(std::chrono::steady_clock::now()),

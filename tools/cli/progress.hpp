@@ -9,7 +9,7 @@ namespace meshwright::cli {
 class Progress {
  public:
   /// `what` is shown before the count: "validating 1,200/3,598, 2 min left".
-  explicit Progress(std::string what, std::size_t total = 0);
+  explicit Progress(std::string_view what, std::size_t total = 0);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;

@@ -10,6 +10,7 @@
 #include "log_options.hpp"
 #include "meshwright/core/names.hpp"
 #include "meshwright/core/reader.hpp"
+#include "own_runs.hpp"
 #include "progress.hpp"
 #include "promise.hpp"
 #include "validation.hpp"
@@ -20,7 +21,7 @@ namespace {
 struct Options {
   std::vector<std::string> records;
   LogCompletion log;
-  bool json = false, markdown = false, promise = false;
+  bool json = false, markdown = false, own_runs = false, promise = false;
 };
 
 bool ends_with(const std::string& path, std::string_view plain) {
@@ -86,6 +87,7 @@ void check_file(const std::string& path, const Options& options, const Catalog& 
   }
   if (!ends_with(path, ".jsonl")) return check_own_runs(path, options, catalog, v);
   const std::vector<Reader> records = Reader::lines(path);
+  if (records.empty()) throw Error(path, "holds no records, expected one a line");
   for (const Reader& record : records) {
     if (record.is_object() && record.has("record")) {
       if (auto graphs = read_nccl_graphs(record)) v.graphs.push_back(std::move(*graphs));
@@ -96,6 +98,14 @@ void check_file(const std::string& path, const Options& options, const Catalog& 
     check_record(record, catalog, v);
     progress.advance();
   }
+}
+
+/// What own runs would change, by leaving out sites.
+void check_sites(const Options& options, const Globals& globals) {
+  const Catalog catalog = load_catalog(globals.hardware, benchmark_catalog());
+  const OwnRunsCheck check = check_own_runs(records_or_published(options.records, catalog));
+  if (options.json) return print_json(own_check_json(check));
+  std::cout << (options.markdown ? own_runs_markdown(check) : own_check_text(check));
 }
 
 /// Training runs only: what they measured is compared with what a plan of the same job promises.
@@ -112,6 +122,7 @@ void compare_promises(const Options& options, const Catalog& catalog) {
 }
 
 void run(const Options& options, const Globals& globals) {
+  if (options.own_runs) return check_sites(options, globals);
   const Catalog catalog = load_catalog(globals.hardware);
   if (options.promise) return compare_promises(options, catalog);
   Validation validation;
@@ -131,6 +142,8 @@ void add_validate(CLI::App& command, const Globals& globals) {
                      "Records (.jsonl, .csv, .gz), job files with 'measured', training logs");
   add_log_options(command, options->log);
   command.add_flag("--json", options->json, "One JSON document: an entry a record, and a summary by group");
+  command.add_flag("--own-runs", options->own_runs,
+                   "Leave out each site in turn: errors and bands before and after one and three own runs");
   command.add_flag("--markdown", options->markdown, "The accuracy page of the documentation (training runs)");
   command.add_flag("--promise", options->promise, "Plan the jobs that vendors tuned, and compare with their best");
   command.callback([options, &globals] { run(*options, globals); });

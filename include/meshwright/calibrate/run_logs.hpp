@@ -70,6 +70,9 @@ RunRecord read_measured_job(const Reader& reader, const Catalog& catalog);
 std::vector<RunRecord> read_own_runs(const std::filesystem::path& path, const Catalog& catalog,
                                      const LogCompletion& completion = {});
 
+/// The runs of these files, or the published ones where there are none.
+std::vector<RunRecord> records_or_published(const std::vector<std::string>& paths, const Catalog& catalog);
+
 /// The stacks whose logs are understood, by name: for help and documents.
 std::vector<std::string> log_dialects();
 

@@ -33,6 +33,7 @@ struct ContextRow {
   std::string_view citation;  ///< where it is described
   std::string_view what;      ///< goes over the group, in words
   int pieces = 1;         ///< of a sequence on each rank: 2 where causal work is balanced by an early and a late one
+  bool beside = false;    ///< the transfers run beside attention
   bool by_heads = false;  ///< ranks take heads during attention: their number has to divide
   ContextExposed (*exposed)(const AttentionTraffic& traffic, const ContextLinks& links) = nullptr;
   std::string_view megatron{}, maxtext{};  ///< names in launchers; empty where they lack it

@@ -48,9 +48,11 @@ struct JobSpec {
   Places places{};
 };
 
-/// The figures of a job that fits move and what-ifs scale: what its device, its media and its stack are like.
+/// The figures of a job that fits move and what-ifs scale: what its device, its media and its stack are like, and the
+/// rates of its nodes. What was chosen by them (switches, media) stays.
 struct Figures {
   Accelerator accelerator;
+  Node node;
   Platform platform;
   Framework framework;
   CollectiveChoices collectives;

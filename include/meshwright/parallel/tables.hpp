@@ -17,15 +17,19 @@ struct Pass {
   Seconds compute;                       ///< kernels on the GPU
   Seconds tensor, context, expert;       ///< exposed communication
   Seconds tensor_hidden, expert_hidden;  ///< behind the pass's own kernels
+  Seconds stretched;  ///< of what is exposed, by how much it outlasts the kernels that it runs beside
   constexpr Seconds total() const { return compute + tensor + context + expert; }
+  /// The time during which kernels run, beside which other transfers can.
+  constexpr Seconds computing() const { return compute + stretched; }
   constexpr Pass& operator+=(const Pass& b) {
     compute += b.compute, tensor += b.tensor, context += b.context, expert += b.expert;
-    tensor_hidden += b.tensor_hidden, expert_hidden += b.expert_hidden;
+    tensor_hidden += b.tensor_hidden, expert_hidden += b.expert_hidden, stretched += b.stretched;
     return *this;
   }
   friend constexpr Pass operator+(Pass a, const Pass& b) { return a += b; }
   friend constexpr Pass operator*(double n, const Pass& p) {
-    return {n * p.compute, n * p.tensor, n * p.context, n * p.expert, n * p.tensor_hidden, n * p.expert_hidden};
+    return {n * p.compute,       n * p.tensor,        n * p.context,  n * p.expert,
+            n * p.tensor_hidden, n * p.expert_hidden, n * p.stretched};
   }
 };
 

@@ -12,9 +12,10 @@ namespace meshwright::search {
 /// "search_time_s", "assumptions"}, and "pareto" (each with "values" {objective}) where it was asked for. "best" is
 /// null where nothing fits.
 std::string to_json(const SearchResult& result);
-/// The same with "helps" [{"what", "change", "step_time_s", "gain"}], "alternatives" [{"what", "from", "to", "words",
-/// and the keys of a prediction}], and where it was asked "why_not" {"wanted", "words", "violation", "layout",
-/// "step_time_s", "against_best"}.
+/// The same with "beats_best" and "expected_regret" of each layout, "alike" [indices into "layouts" of those that can't
+/// be told apart], "measure_next" (the layout of them whose run would tell most, or null), "helps" [{"what", "change",
+/// "step_time_s", "gain"}], "alternatives" [{"what", "from", "to", "words", and the keys of a prediction}], and where
+/// it was asked "why_not" {"wanted", "words", "violation", "layout", "step_time_s", "against_best"}.
 std::string to_json(const Plan& plan);
 
 }  // namespace meshwright::search

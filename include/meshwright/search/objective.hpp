@@ -30,11 +30,14 @@ struct Objective {
   /// A value that no layout goes below which takes at least this long on `job`. Empty: nothing is known, and no layout
   /// is passed over.
   std::function<double(const Job&, Seconds)> least{};
+  /// What the layouts that `value` ranks highest are ranked by in the end, where it takes too long to ask of every
+  /// layout. Empty: `value` itself.
+  std::function<double(const parallel::Prediction&)> of_survivors{};
   /// The objective weighs accelerators: fewer than the job has may be better (SearchOptions::accelerators).
   bool over_counts = false;
 };
 
-/// time, memory, gpus, gpu-time.
+/// time, p90, memory, gpus, gpu-time.
 std::span<const Objective> objectives();
 /// By name; Error(where, ...) with the nearest spelling.
 const Objective& objective(std::string_view name, const std::string& where);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "meshwright/search/alternatives.hpp"
+#include "meshwright/search/standings.hpp"
 #include "meshwright/search/what_helps.hpp"
 #include "meshwright/search/why_not.hpp"
 
@@ -16,6 +17,7 @@ struct PlanOptions {
 
 struct Plan {
   SearchResult result;
+  Standings standings;                    ///< how sure the order of the best is
   std::vector<Help> helps;                ///< for the best layout
   std::vector<Alternative> alternatives;  ///< nearest_that_run() where nothing runs, else fewer_accelerators()
   std::optional<WhyNot> why_not;

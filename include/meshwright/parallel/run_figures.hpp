@@ -1,13 +1,14 @@
 #pragma once
-// The parameters that training runs may move: where each lives in a job, and whose it is.
+// The figures that training runs may move, and that a prediction may be wrong by: where each lives in a job, and whose
+// it is.
 #include <limits>
 #include <span>
 #include <string>
 #include <string_view>
 
-#include "meshwright/calibrate/fit_runs.hpp"
+#include "meshwright/parallel/job.hpp"
 
-namespace meshwright::calibrate {
+namespace meshwright::parallel {
 
 constexpr double no_limit = std::numeric_limits<double>::infinity();
 
@@ -24,9 +25,12 @@ struct RunField {
   bool of_experts = false;                 ///< only runs of expert models tell it
   bool (*measured)(const Job&) = nullptr;  ///< whether a benchmark of it exists; null = yes. Without one its prior is
                                            ///< wide, and there is no ceiling of which it would be a share
+  /// Whether the fit to published runs may move it, where benchmarks say less of it than runs; null = wherever it
+  /// enters. One's own runs may move all.
+  bool (*published)(const Job&, const Layout&) = nullptr;
 };
 std::span<const RunField> run_fields();
 /// The row of that name.
 const RunField& run_field(std::string_view field);
 
-}  // namespace meshwright::calibrate
+}  // namespace meshwright::parallel

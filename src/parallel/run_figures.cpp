@@ -1,4 +1,4 @@
-#include "calibrate/run_parameters.hpp"
+#include "meshwright/parallel/run_figures.hpp"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,7 @@
 #include "meshwright/hardware/platform.hpp"
 #include "meshwright/parallel/job_recipe.hpp"
 
-namespace meshwright::calibrate {
+namespace meshwright::parallel {
 namespace {
 
 std::string device(const Job& j) { return "device " + j.cluster.accelerator.name; }
@@ -18,15 +18,17 @@ const GemmEfficiency& gemm(const Job& j) { return j.cluster.accelerator.efficien
 
 bool always(const Job&, const Layout&) { return true; }
 bool has_tensor(const Job&, const Layout& l) { return l.tp > 1; }
+bool communicates(const Job& j, const Layout&) { return j.accelerators > 1; }
+bool leaves_the_domain(const Job& j, const Layout&) { return j.accelerators > j.cluster.node.scale_up_domain; }
 /// Networks whose benchmarks say least about a step: many flows share adapters and a shallow transport.
 bool on_efa(const Job& j, const Layout& l) {
-  return j.accelerators > j.cluster.node.scale_up_domain && l.dp * l.cp * l.tp > 1 &&
-         j.cluster.platform.scale_out.name.starts_with("efa");
+  return leaves_the_domain(j, l) && l.dp * l.cp * l.tp > 1 && j.cluster.platform.scale_out.name.starts_with("efa");
 }
 
 template <auto Part, auto Member>
 constexpr RunField framework_number(std::string_view field, double spread, double most,
-                                    bool (*enters)(const Job&, const Layout&), bool of_experts = false) {
+                                    bool (*enters)(const Job&, const Layout&), bool of_experts = false,
+                                    bool (*published)(const Job&, const Layout&) = nullptr) {
   return {field,
           spread,
           most,
@@ -34,7 +36,9 @@ constexpr RunField framework_number(std::string_view field, double spread, doubl
           [](const Job& j) { return j.framework.*Part.*Member; },
           [](Figures& f, double v) { f.framework.*Part.*Member = v; },
           enters,
-          of_experts};
+          of_experts,
+          nullptr,
+          published};
 }
 template <auto Part, auto Member>
 constexpr RunField framework_time(std::string_view field, double spread, bool (*enters)(const Job&, const Layout&),
@@ -102,11 +106,11 @@ std::span<const RunField> run_fields() {
       gemm_row<DType::fp4>("gemm.fp4.sustained"),
       gemm_row<DType::int8>("gemm.int8.sustained"),
       RunField{"scale_up.in_step", 0.1, 1, scale_up, [](const Job& j) { return j.cluster.platform.scale_up.in_step; },
-               [](Figures& f, double v) { f.platform.scale_up.in_step = v; }, has_tensor, false,
-               [](const Job& j) { return j.cluster.platform.scale_up.evidence != Evidence::extrapolated; }},
-      RunField{"scale_out.in_step", 0.3, 1, scale_out,
-               [](const Job& j) { return j.cluster.platform.scale_out.in_step; },
-               [](Figures& f, double v) { f.platform.scale_out.in_step = v; }, on_efa},
+               [](Figures& f, double v) { f.platform.scale_up.in_step = v; }, communicates, false,
+               [](const Job& j) { return j.cluster.platform.scale_up.evidence != Evidence::extrapolated; }, has_tensor},
+      RunField{
+          "scale_out.in_step", 0.3, 1, scale_out, [](const Job& j) { return j.cluster.platform.scale_out.in_step; },
+          [](Figures& f, double v) { f.platform.scale_out.in_step = v; }, leaves_the_domain, false, nullptr, on_efa},
       attention_row(0.04,
                     [](const Job& j, const Layout&) {
                       return attention_kernel(j).fused && attention(j).evidence != Evidence::data_sheet;
@@ -132,7 +136,7 @@ std::span<const RunField> run_fields() {
           "kernels.grouped_gemm_efficiency", 0.2, 1, [](const Job& j, const Layout&) { return j.model.is_moe(); },
           true),
       framework_number<&Framework::kernels, &StackKernels::memory_traffic>(
-          "kernels.memory_traffic", 0.12, no_limit,
+          "kernels.memory_traffic", 0.12, no_limit, always, false,
           [](const Job& j, const Layout&) { return j.framework.kernels.accumulation_traffic == 0; }),
       framework_number<&Framework::kernels, &StackKernels::accumulation_traffic>("kernels.accumulation_traffic", 0.4,
                                                                                  no_limit, always),
@@ -161,4 +165,4 @@ const RunField& run_field(std::string_view field) {
   return *std::find_if(rows.begin(), rows.end(), [&](const RunField& r) { return r.field == field; });
 }
 
-}  // namespace meshwright::calibrate
+}  // namespace meshwright::parallel

@@ -1,0 +1,82 @@
+// Own runs' figures as an overlay of the hardware database.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "calibrate/overlay_fields.hpp"
+#include "meshwright/calibrate/own_fit.hpp"
+
+namespace meshwright::calibrate {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json figures_json(const OwnFit& fit) {
+  Json figures = Json::array();
+  for (const OwnFigure& f : fit.figures) {
+    figures.push_back({{"of", f.owner},
+                       {"field", f.field},
+                       {"before", rounded(f.before)},
+                       {"after", rounded(f.after)},
+                       {"log_spread_before", rounded(f.spread_before)},
+                       {"log_spread_after", rounded(f.spread_after)},
+                       {"told", rounded(f.told())}});
+  }
+  return {{"runs", fit.runs},
+          {"mean_error_before", rounded(fit.error_before)},
+          {"mean_error_after", rounded(fit.error_after)},
+          {"figures", figures}};
+}
+
+Json knowledge_json(const OwnFit& fit) {
+  const std::size_t n = fit.known.figures.size();
+  Json rows = Json::array();
+  for (std::size_t r = 0; r < n; ++r) {
+    Json row = Json::array();
+    for (std::size_t c = 0; c < n; ++c) row.push_back(rounded(fit.known.covariance[r * n + c]));
+    rows.push_back(std::move(row));
+  }
+  return {{"runs", fit.runs}, {"figures", fit.known.figures}, {"covariance", rows}};
+}
+
+/// The stack's entry, and in it that of the release of the runs: what a release states would stand over the stack's.
+void set_stack(Json& frameworks, const OwnFigure& f, std::string_view name, std::span<const OwnRun> runs) {
+  Json& entry = named(frameworks, name);
+  set_stack_field(entry, f.field, f.after);
+  for (const OwnRun& run : runs) {
+    const Framework& stack = run.job.framework;
+    if (stack.name != name || stack.version.empty()) continue;
+    Json& releases = entry["releases"];
+    if (releases.is_null()) releases = Json::array();
+    auto same = std::ranges::find_if(releases, [&](const Json& r) { return r["version"] == stack.version; });
+    if (same == releases.end()) {
+      releases.push_back({{"version", stack.version}});
+      same = releases.end() - 1;
+    }
+    set_stack_field(*same, f.field, f.after);
+  }
+}
+
+}  // namespace
+
+std::string own_overlay_json(const OwnFit& fit, std::span<const OwnRun> runs, const Catalog& catalog,
+                             const std::string& description) {
+  Json document = {{"description", description},
+                   {"fit", figures_json(fit)},
+                   {"devices", Json::array()},
+                   {"media", Json::array()},
+                   {"frameworks", Json::array()}};
+  for (const OwnFigure& f : fit.figures) {
+    const auto [kind, name] = owner_parts(f.owner);
+    if (kind == "device")
+      set_device_field(named(document["devices"], name), f.field, f.after, catalog.accelerator(name));
+    if (kind == "medium") named(document["media"], name)["in_step"] = rounded(f.after);
+    if (kind == "framework") set_stack(document["frameworks"], f, name, runs);
+  }
+  Json& last = document["frameworks"];
+  if (!runs.empty()) named(last, runs.front().job.framework.name);
+  if (!last.empty()) last.back()["own_runs"] = knowledge_json(fit);
+  return document.dump(1) + "\n";
+}
+
+}  // namespace meshwright::calibrate

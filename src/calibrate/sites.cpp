@@ -1,0 +1,138 @@
+#include "calibrate/sites.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+#include <set>
+
+#include "meshwright/parallel/run_figures.hpp"
+
+namespace meshwright::calibrate {
+namespace {
+
+constexpr std::size_t most_of_a_site = 40;  ///< runs that tell spreads: more of one site say the same again
+constexpr std::size_t site_way = 4;
+constexpr std::array ways = {LeftOutWay{"source", &RunPoint::set}, LeftOutWay{"device", &RunPoint::device},
+                             LeftOutWay{"model", &RunPoint::model}, LeftOutWay{"release", &RunPoint::release},
+                             LeftOutWay{"site", &RunPoint::site}};
+
+/// Names that stand outside a group.
+class Elsewhere {
+ public:
+  Elsewhere(const std::vector<RunPoint>& points, RunGroup group, RunGroup of) : group_(group), of_(of) {
+    for (const RunPoint& p : points) groups_[p.*of].insert(p.*group);
+  }
+  bool has(const RunPoint& p) const {
+    const std::set<std::string>& in = groups_.at(p.*of_);
+    return in.size() > 1 || !in.contains(p.*group_);
+  }
+
+ private:
+  RunGroup group_, of_;
+  std::map<std::string, std::set<std::string>> groups_;
+};
+
+Traits traits_without(const RunPoint& p, const Elsewhere& devices, const Elsewhere& stacks) {
+  Traits traits = traits_of(*p.run, published_spread());
+  traits[static_cast<std::size_t>(Trait::new_device)] = !devices.has(p);
+  traits[static_cast<std::size_t>(Trait::new_stack)] =
+      !traits[static_cast<std::size_t>(Trait::unknown_stack)] && !stacks.has(p);
+  return traits;
+}
+
+/// The job on the figures of a fit.
+Job on_figures(const Job& job, const std::vector<RunParameter>& parameters, const std::vector<double>& logs) {
+  return with_figures(job, [&parameters, &logs, job](Figures& f) {
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      const RunField& row = run_field(parameters[i].field);
+      if (row.owner(job) == parameters[i].owner && row.get(job) > 0)
+        row.set(f, parameters[i].prior * std::exp(logs[i]));
+    }
+  });
+}
+
+Site site_of(const std::string& name, const LeftOutRuns& left_out) {
+  Site site{.name = name, .points = {}, .runs = {}, .errors = {}, .problem = {}};
+  const LeftOutGroup& fit = left_out.groups[site_way].at(name);
+  for (std::size_t i = 0; i < left_out.parameters.size(); ++i) {
+    const RunParameter& p = left_out.parameters[i];
+    site.errors[p.owner + " " + p.field] = std::sqrt(fit.variances[i]);
+  }
+  const Elsewhere devices(left_out.points, &RunPoint::site, &RunPoint::device);
+  const Elsewhere stacks(left_out.points, &RunPoint::site, &RunPoint::stack);
+  for (const RunPoint& p : left_out.points) {
+    if (p.site != name) continue;
+    site.points.push_back(&p);
+    site.runs.push_back({on_figures(p.run->job, left_out.parameters, fit.logs), p.run->layout,
+                         Seconds::base(std::exp(p.log_measured)), traits_without(p, devices, stacks)});
+  }
+  // Of noise only which runs share it: 1 here.
+  Spread spread;
+  spread.errors = site.errors;
+  spread.traits[static_cast<std::size_t>(Trait::any)].shared = 1;
+  site.problem = own_problem(site.runs, spread);
+  return site;
+}
+
+}  // namespace
+
+std::span<const LeftOutWay> left_out_ways() { return ways; }
+
+LeftOutSites left_out_sites(std::span<const RunRecord> runs) {
+  std::vector<RunGroup> groups;
+  for (const LeftOutWay& way : ways) groups.push_back(way.group);
+  LeftOutSites out{left_out_runs(runs, groups), {}, {}};
+  const std::vector<RunPoint>& points = out.runs.points;
+  for (std::size_t w = 0; w < ways.size(); ++w) {
+    const Elsewhere devices(points, ways[w].group, &RunPoint::device), stacks(points, ways[w].group, &RunPoint::stack);
+    for (std::size_t i = 0; i < points.size(); ++i)
+      out.errors.push_back({&points[i], w, out.runs.errors[w][i], traits_without(points[i], devices, stacks)});
+  }
+  for (const auto& [name, fit] : out.runs.groups[site_way]) out.sites.push_back(site_of(name, out.runs));
+  return out;
+}
+
+LinearRuns linear_runs(const Site& site, const Spread& spread) {
+  LinearRuns out = site.problem.linear;
+  Eigen::VectorXd shared(out.residuals.size());
+  double stretch = 1;
+  for (Eigen::Index r = 0; r < out.residuals.size(); ++r) {
+    const Traits& traits = site.runs[static_cast<std::size_t>(r)].traits;
+    stretch = std::max(stretch, 1 + std::pow(spread.sum(traits, &TraitSpread::stretch), 2));
+    out.own[r] = std::pow(spread.sum(traits, &TraitSpread::own), 2);
+    shared[r] = spread.sum(traits, &TraitSpread::shared);
+  }
+  for (Eigen::Index c = 0; c < out.variances.size(); ++c) {
+    const Doubt& d = site.problem.figures[static_cast<std::size_t>(c)];
+    out.variances[c] = d.error * d.error + stretch * std::pow(spread.of(d.field), 2);
+  }
+  out.shared = shared.asDiagonal() * out.shared * shared.asDiagonal();
+  return out;
+}
+
+Site thinned(const Site& site) {
+  const std::size_t every = (site.runs.size() + most_of_a_site - 1) / most_of_a_site;
+  if (every <= 1) return site;
+  Site out{.name = site.name, .points = {}, .runs = {}, .errors = site.errors, .problem = {site.problem.figures, {}}};
+  std::vector<Eigen::Index> rows;
+  for (std::size_t i = 0; i < site.runs.size(); i += every) {
+    rows.push_back(static_cast<Eigen::Index>(i));
+    out.points.push_back(site.points[i]);
+    out.runs.push_back(site.runs[i]);
+  }
+  const LinearRuns& all = site.problem.linear;
+  out.problem.linear = {all.residuals(rows), all.slopes(rows, Eigen::all), all.variances, all.own(rows),
+                        all.shared(rows, rows)};
+  return out;
+}
+
+std::vector<std::size_t> by_error(const Site& site) {
+  std::vector<std::size_t> order(site.runs.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, {},
+                           [&](std::size_t i) { return site.problem.linear.residuals[static_cast<Eigen::Index>(i)]; });
+  return order;
+}
+
+}  // namespace meshwright::calibrate

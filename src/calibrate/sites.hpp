@@ -1,0 +1,55 @@
+#pragma once
+// Runs by site, with the figures that a fit without the site would give them.
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "calibrate/left_out.hpp"
+#include "calibrate/own_problem.hpp"
+#include "meshwright/calibrate/spread_fit.hpp"
+
+namespace meshwright::calibrate {
+
+/// The ways of leaving out, and what their groups are called.
+struct LeftOutWay {
+  const char* name;
+  RunGroup group;
+};
+std::span<const LeftOutWay> left_out_ways();
+
+/// An error of a way of leaving out.
+struct LeftOutError {
+  const RunPoint* point;
+  std::size_t way;
+  double error;   ///< log(measured / predicted)
+  Traits traits;  ///< with device and stack new where no other group has them
+  double weight = 1;
+};
+
+/// A site's runs on the figures of the fit without it.
+struct Site {
+  std::string name;
+  std::vector<const RunPoint*> points;
+  std::vector<OwnRun> runs;
+  std::map<std::string, double> errors;  ///< of the fit without it, as Spread::errors
+  OwnProblem problem;                    ///< variances and noise by no spreads: see linear_runs()
+};
+
+struct LeftOutSites {
+  LeftOutRuns runs;
+  std::vector<LeftOutError> errors;
+  std::vector<Site> sites;
+};
+LeftOutSites left_out_sites(std::span<const RunRecord> runs);
+
+/// The site's runs under these spreads.
+LinearRuns linear_runs(const Site& site, const Spread& spread);
+/// At most 40 of a site's runs, every n-th.
+Site thinned(const Site& site);
+/// Its runs by how far they lie from the prediction, the slowest last.
+std::vector<std::size_t> by_error(const Site& site);
+
+/// As the public one, over the points that count.
+Spread fit_spread(const LeftOutSites& left_out, const std::function<bool(const RunPoint&)>& counts);
+
+}  // namespace meshwright::calibrate

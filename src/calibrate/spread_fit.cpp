@@ -1,0 +1,157 @@
+#include "meshwright/calibrate/spread_fit.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "calibrate/quantile.hpp"
+#include "calibrate/sites.hpp"
+#include "meshwright/parallel/run_figures.hpp"
+
+namespace meshwright::calibrate {
+namespace {
+
+constexpr double robust = 2.5;                  ///< standard deviations from which an error counts linearly
+constexpr double usual = 0.1, usual_off = 1.5;  ///< what a spread is without data: 0.1, within a factor of e^1.5
+constexpr double least = 0.005, most = 1.5;
+
+double cost_of(double z) {
+  const double size = std::abs(z);
+  return size < robust ? 0.5 * z * z : robust * size - 0.5 * robust * robust;
+}
+
+/// Logs of spreads that make `cost` least: one at a time, by steps that shrink.
+template <class Cost>
+void minimise(std::vector<double>& logs, const Cost& cost) {
+  double now = cost(logs);
+  for (double step = 0.8; step > 0.05; step *= 0.7) {
+    for (double& value : logs) {
+      for (const double way : {step, -step}) {
+        const double kept = value;
+        value = std::clamp(kept + way, std::log(least), std::log(most));
+        const double next = cost(logs);
+        if (next < now) {
+          now = next;
+          break;
+        }
+        value = kept;
+      }
+    }
+  }
+}
+
+double prior_cost(const std::vector<double>& logs) {
+  double sum = 0;
+  for (const double log : logs) sum += 0.5 * std::pow((log - std::log(usual)) / usual_off, 2);
+  return sum;
+}
+
+/// Spreads of errors without own runs, by what holds of the job.
+void fit_totals(std::span<const LeftOutError> errors, Spread& spread) {
+  std::vector<double> logs(trait_count, std::log(usual));
+  const auto set = [&](const std::vector<double>& values) {
+    for (std::size_t t = 0; t < trait_count; ++t) spread.traits[t].total = std::exp(values[t]);
+  };
+  minimise(logs, [&](const std::vector<double>& values) {
+    set(values);
+    double sum = prior_cost(values);
+    for (const LeftOutError& e : errors) {
+      const double sd = spread.sum(e.traits, &TraitSpread::total);
+      sum += e.weight * (std::log(sd) + cost_of(e.error / sd));
+    }
+    return sum;
+  });
+  set(logs);
+  std::vector<double> sizes;
+  for (const LeftOutError& e : errors) sizes.push_back(e.error / spread.sum(e.traits, &TraitSpread::total));
+  spread.without_own_runs = {nearest_quantile(sizes, 0.1), nearest_quantile(sizes, 0.9)};
+}
+
+/// Fields that are spread between sites, in the order of Spread::figures, then own, shared and stretch of each trait.
+void set_figures(const std::vector<double>& logs, Spread& spread) {
+  std::size_t at = 0;
+  for (FigureSpread& figure : spread.figures) figure.spread = std::exp(logs[at++]);
+  for (const auto member : {&TraitSpread::own, &TraitSpread::shared, &TraitSpread::stretch}) {
+    for (TraitSpread& trait : spread.traits) trait.*member = std::exp(logs[at++]);
+  }
+  spread.traits[static_cast<std::size_t>(Trait::any)].stretch = 0;
+}
+
+double site_cost(const Site& site, const Spread& spread) {
+  const LinearRuns runs = linear_runs(site, spread);
+  const Eigen::LLT<Eigen::MatrixXd> root(residual_covariance(runs));
+  const Eigen::VectorXd z = root.matrixL().solve(runs.residuals);
+  double sum = 0;
+  for (const double value : z) sum += cost_of(value);
+  // Runs of one site repeat each other more than the model says: their weight grows as the root of their number.
+  const double weight = 3 / std::sqrt(static_cast<double>(z.size()));
+  return weight * (sum + Eigen::MatrixXd(root.matrixL()).diagonal().array().log().sum());
+}
+
+void fit_figures(std::span<const Site> sites, Spread& spread) {
+  std::vector<double> logs(spread.figures.size() + 3 * trait_count, std::log(usual));
+  minimise(logs, [&](const std::vector<double>& values) {
+    set_figures(values, spread);
+    double sum = prior_cost(values);
+    for (const Site& site : sites) sum += site_cost(site, spread);
+    return sum;
+  });
+  set_figures(logs, spread);
+}
+
+/// Errors of the other runs of each site after one of its own, in standard deviations of what is then expected.
+Tails tails_with_own_runs(std::span<const Site> sites, const Spread& spread) {
+  std::vector<double> sizes;
+  for (const Site& site : sites) {
+    const LinearRuns all = linear_runs(site, spread);
+    const auto n = static_cast<std::size_t>(all.residuals.size());
+    if (n < 2) continue;
+    const std::size_t own = by_error(site)[n / 2];
+    const auto row = static_cast<Eigen::Index>(own);
+    const LinearRuns one{all.residuals.segment(row, 1), all.slopes.row(row), all.variances, all.own.segment(row, 1),
+                         all.shared.block(row, row, 1, 1)};
+    const Estimate e = estimate(one);
+    for (Eigen::Index i = 0; i < all.residuals.size(); ++i) {
+      if (i == row) continue;
+      const Eigen::VectorXd slopes = all.slopes.row(i);
+      const double variance = slopes.dot(e.covariance * slopes) + all.own[i] + all.shared(i, i);
+      sizes.push_back((all.residuals[i] - slopes.dot(e.mean)) / std::sqrt(variance));
+    }
+  }
+  return {nearest_quantile(sizes, 0.1), nearest_quantile(sizes, 0.9)};
+}
+
+}  // namespace
+
+Spread fit_spread(const LeftOutSites& left_out, const std::function<bool(const RunPoint&)>& counts) {
+  Spread spread;
+  for (const RunField& row : run_fields()) {
+    const bool listed = std::ranges::find(spread.figures, row.field, &FigureSpread::field) != spread.figures.end();
+    if (!listed) spread.figures.push_back({std::string(row.field), usual});
+  }
+  std::set<std::string> devices, stacks;
+  for (const RunPoint& p : left_out.runs.points) {
+    devices.insert(p.device);
+    if (!p.run->unknown_stack) stacks.insert(p.run->job.framework.name);
+  }
+  spread.devices.assign(devices.begin(), devices.end());
+  spread.stacks.assign(stacks.begin(), stacks.end());
+  std::vector<LeftOutError> errors;
+  for (const LeftOutError& e : left_out.errors) {
+    if (counts(*e.point)) errors.push_back(e);
+  }
+  fit_totals(errors, spread);
+  std::vector<Site> sites;
+  for (const Site& site : left_out.sites) {
+    if (counts(*site.points.front())) sites.push_back(thinned(site));
+  }
+  fit_figures(sites, spread);
+  spread.with_own_runs = tails_with_own_runs(sites, spread);
+  return spread;
+}
+
+Spread fit_spread(std::span<const RunRecord> runs) {
+  return fit_spread(left_out_sites(runs), [](const RunPoint&) { return true; });
+}
+
+}  // namespace meshwright::calibrate

@@ -1,0 +1,206 @@
+// Own runs: what they move, how sure figures and steps are then, and what holds over all published sites.
+#include "meshwright/calibrate/own_fit.hpp"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <filesystem>
+
+#include "meshwright/calibrate/nearest_run.hpp"
+#include "meshwright/calibrate/spread_fit.hpp"
+
+namespace meshwright::calibrate {
+namespace {
+
+using testing::HasSubstr;
+
+/// A job of Llama 3.1 8B on 64 H100 in the layout.
+Job job_of(const std::string& layout, const Catalog& catalog = builtin_catalog()) {
+  return read_job(Reader::text(R"({"model": "llama-3.1-8b", "cluster": "dgx-h100", "gpus": 64, "seq_len": 8192,
+                                   "global_batch": 128, "layout": )" +
+                                   layout + "}",
+                               "job.json"),
+                  catalog);
+}
+
+const std::vector<std::string>& layouts() {
+  static const std::vector<std::string> all = {
+      R"({"tp": 1, "pp": 1, "micro_batch": 1})", R"({"tp": 2, "pp": 1, "micro_batch": 1})",
+      R"({"tp": 8, "pp": 1, "micro_batch": 2})", R"({"tp": 4, "pp": 2, "micro_batch": 1})",
+      R"({"tp": 2, "pp": 4, "micro_batch": 1, "recompute": "full"})"};
+  return all;
+}
+
+/// The site whose GEMMs and NVLink are slower than the shipped figures.
+Job slow_site(const Job& job) {
+  return with_figures(job, [](Figures& f) {
+    f.accelerator.efficiency.of(DType::bf16).sustained *= 0.85;
+    f.platform.scale_up.in_step *= 0.6;
+  });
+}
+
+OwnRun measured(const std::string& layout) {
+  const Job job = job_of(layout);
+  return {job, *job.layout, predict(slow_site(job), *job.layout).step_time, traits_of(job)};
+}
+
+double error(const Job& job, const Layout& layout, Seconds time) {
+  return std::abs(std::log(predict(job, layout).step_time / time));
+}
+
+TEST(OwnFit, RunsOfOneSiteMakeItsOtherLayoutsRight) {
+  double before = 0, one = 0, three = 0;
+  const std::vector<OwnRun> own = {measured(layouts()[0]), measured(layouts()[2]), measured(layouts()[3])};
+  const OwnFit after_one = fit_own(std::span(own).first(1)), after_three = fit_own(own);
+  for (const std::size_t other : {1, 4}) {
+    const OwnRun truth = measured(layouts()[other]);
+    before += error(truth.job, truth.layout, truth.measured);
+    one += error(with_own(truth.job, after_one), truth.layout, truth.measured);
+    three += error(with_own(truth.job, after_three), truth.layout, truth.measured);
+  }
+  EXPECT_GT(before / 2, 0.1);
+  EXPECT_LT(one, 0.5 * before);
+  EXPECT_LT(three, 0.5 * one);
+  EXPECT_LT(after_three.error_after, 0.3 * after_three.error_before);
+}
+
+TEST(OwnFit, WhatRunsDontTellStaysAtThePrior) {
+  const std::vector<OwnRun> own = {measured(layouts()[0])};  // no tensor parallelism, hardly a byte over NVLink
+  const OwnFit fit = fit_own(own);
+  const auto figure = [&](std::string_view field) { return *std::ranges::find(fit.figures, field, &OwnFigure::field); };
+  EXPECT_GT(figure("gemm.bf16.sustained").told(), 0.3);
+  EXPECT_LT(figure("gemm.bf16.sustained").after, 0.95 * figure("gemm.bf16.sustained").before);
+  EXPECT_LT(figure("scale_up.in_step").told(), 0.1);
+  EXPECT_NEAR(figure("scale_up.in_step").after / figure("scale_up.in_step").before, 1, 0.1);
+  for (const OwnFigure& f : fit.figures) EXPECT_LE(f.spread_after, f.spread_before * (1 + 1e-9)) << f.field;
+}
+
+TEST(OwnFit, ARunThatFitsNothingMovesLess) {
+  std::vector<OwnRun> own = {measured(layouts()[0]), measured(layouts()[1]), measured(layouts()[3])};
+  const OwnFit clean = fit_own(own);
+  own[1].measured *= 6;
+  const OwnFit spoilt = fit_own(own);
+  const OwnRun truth = measured(layouts()[4]);
+  const double off = error(with_own(truth.job, spoilt), truth.layout, truth.measured);
+  EXPECT_LT(off, std::log(6.0) / 4) << "the others hold against it";
+  EXPECT_LT(error(with_own(truth.job, clean), truth.layout, truth.measured), off);
+}
+
+TEST(OwnFit, ItsOverlayServesAnyJob) {
+  const std::vector<OwnRun> own = {measured(layouts()[0]), measured(layouts()[2])};
+  const OwnFit fit = fit_own(own);
+  const auto folder = std::filesystem::path(testing::TempDir()) / "own-runs";
+  std::filesystem::create_directories(folder);
+  write_file(folder / "own-runs.json", own_overlay_json(fit, own, builtin_catalog(), "test"));
+  const Catalog mine = overlay(builtin_catalog(), folder);
+  for (const std::string& layout : layouts()) {
+    const Job plain = job_of(layout), job = job_of(layout, mine);
+    const double expected = predict(with_own(plain, fit), *plain.layout).step_time.value();
+    const Prediction p = predict(job, *job.layout), without = predict(plain, *plain.layout);
+    EXPECT_NEAR(p.step_time.value() / expected, 1, 2e-3) << layout;  // figures are written with four digits
+    EXPECT_LT(p.p90 / p.p10, without.p90 / without.p10) << layout;
+    EXPECT_FALSE(own_knowledge(job).empty());
+  }
+  EXPECT_TRUE(own_knowledge(job_of(layouts()[0])).empty());
+}
+
+TEST(OwnFit, TheRatioOfTwoLayoutsIsSurerThanEach) {
+  const Job job = job_of(layouts()[1]);
+  const Uncertainty a = uncertainty(job, *job.layout), b = uncertainty(job, *job_of(layouts()[4]).layout);
+  const double ratio = log_spread_of_ratio(a, b, {});
+  EXPECT_LT(ratio, log_spread(a, {}));
+  EXPECT_LT(ratio, log_spread(b, {}));
+  EXPECT_GT(ratio, 0);
+}
+
+TEST(OwnFit, SaysWhichRunWouldTellMost) {
+  const std::vector<OwnRun> own = {measured(layouts()[0])};
+  const OwnFit fit = fit_own(own);
+  std::vector<Layout> candidates;
+  for (const std::string& layout : layouts()) candidates.push_back(*job_of(layout).layout);
+  const std::vector<NextRun> next = next_runs(job_of(layouts()[0]), candidates, fit, 5);
+  ASSERT_EQ(next.size(), 5U);
+  for (std::size_t i = 1; i < next.size(); ++i) EXPECT_GE(next[i - 1].reduction, next[i].reduction);
+  EXPECT_GT(next.front().layout.tp, 1) << "NVLink is what the run left open";
+  EXPECT_GT(next.front().reduction, 0);
+  EXPECT_LT(next.front().reduction, 1);
+}
+
+TEST(OwnFit, RunsAreMergedByConfigurationAndSickOnesLeftOut) {
+  std::vector<RunRecord> records;
+  for (const Reader& record : published_runs()) {
+    records.push_back(read_run_record(record, builtin_catalog()));
+    if (records.size() == 3) break;
+  }
+  records.push_back(records[0]);
+  records.back().measured.step_time = *records[0].measured.step_time * 1.21;
+  records.push_back(records[1]);
+  records.back().state = "wait";
+  const std::vector<OwnRun> runs = own_runs(records);
+  ASSERT_EQ(runs.size(), 3U);
+  const double geometric = records[0].measured.step_time->value() * 1.1;
+  EXPECT_TRUE(
+      std::ranges::any_of(runs, [&](const OwnRun& r) { return std::abs(r.measured.value() / geometric - 1) < 1e-9; }));
+}
+
+TEST(NearestRun, OfAPublishedJobIsItself) {
+  int checked = 0;
+  for (const Reader& record : published_runs()) {
+    const RunRecord run = read_run_record(record, builtin_catalog());
+    if (run.skipped || run.tier != "A" || run.task != "pretrain" || ++checked % 200 != 0) continue;
+    const auto nearest = nearest_run(run.job, run.layout);
+    ASSERT_TRUE(nearest);
+    EXPECT_LT(nearest->distance, 0.2) << run.id << " -> " << nearest->words;  // the record's parameters are rounded
+    EXPECT_THAT(nearest->words, HasSubstr("the same device and stack"));
+  }
+  EXPECT_GT(checked, 1000);
+  const Job far = with(job_of(layouts()[2]), [](JobSpec& spec) {
+    spec.seq_len = 131072;
+    spec.cluster.accelerators = 0, spec.cluster.nodes = 512;
+  });
+  const auto nearest = nearest_run(far, *job_of(layouts()[2]).layout);
+  EXPECT_GT(nearest->distance, 3);
+  EXPECT_THAT(nearest->words, HasSubstr("4096 here"));
+}
+
+TEST(Knowledge, IsRefusedWhereRowsAreMissing) {
+  EXPECT_THAT([] { read_knowledge(Reader::text(R"({"figures": ["a", "b"], "covariance": [[1, 0]]})", "own.json")); },
+              testing::Throws<Error>(testing::Property(&Error::what_happened, HasSubstr("a row and a column"))));
+}
+
+TEST(Spread, SurvivesItsFile) {
+  const Spread& spread = published_spread();
+  const Spread again = read_spread(Reader::text(to_json(spread, "test"), "spread.json"));
+  ASSERT_EQ(again.figures.size(), spread.figures.size());
+  for (std::size_t i = 0; i < spread.figures.size(); ++i)
+    EXPECT_NEAR(again.figures[i].spread, spread.figures[i].spread, 1e-4);
+  for (std::size_t t = 0; t < trait_count; ++t) EXPECT_NEAR(again.traits[t].total, spread.traits[t].total, 1e-4);
+  EXPECT_EQ(again.devices, spread.devices);
+  EXPECT_LT(spread.without_own_runs.low, 0);
+  EXPECT_GT(spread.without_own_runs.high, 0);
+}
+
+// Every published site left out in turn: what docs/accuracy.md shows, and that the spreads that ship are those fitted.
+TEST(OwnRunsCheck, KeepsItsPromise) {
+  std::vector<RunRecord> runs;
+  for (const Reader& record : published_runs()) runs.push_back(read_run_record(record, benchmark_catalog()));
+  const OwnRunsCheck check = check_own_runs(runs);
+  for (const Coverage& c : check.coverage) {
+    EXPECT_GT(c.inside, 0.70) << c.left_out;
+    EXPECT_LT(c.inside, 0.90) << c.left_out;
+  }
+  const SiteCheck mean = own_runs_means(check).back();
+  EXPECT_LT(mean.error[1], 0.12) << "after one own run";
+  EXPECT_LT(mean.error[1], mean.error[0]);
+  EXPECT_LT(mean.error[2], mean.error[1]);
+  for (const double inside : {mean.inside[1], mean.inside[2]}) {
+    EXPECT_GT(inside, 0.70);
+    EXPECT_LT(inside, 0.90);
+  }
+  const Spread& shipped = published_spread();
+  for (std::size_t t = 0; t < trait_count; ++t)
+    EXPECT_NEAR(check.spread.traits[t].total, shipped.traits[t].total, 0.05) << trait_names[t];
+}
+
+}  // namespace
+}  // namespace meshwright::calibrate

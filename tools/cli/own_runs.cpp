@@ -1,0 +1,109 @@
+#include "own_runs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "meshwright/parallel/json.hpp"
+#include "meshwright/search/search.hpp"
+#include "table.hpp"
+
+namespace meshwright::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double tells = 0.05;  ///< of a figure's variance, taken away: below, a table leaves it out
+
+std::string percent(double share) { return fmt::format("{:.1f}", 100 * share); }
+std::string percent(const std::vector<double>& values, std::size_t at) {
+  return at < values.size() ? percent(values[at]) : "-";
+}
+
+}  // namespace
+
+std::vector<NextRun> runs_to_make(const Job& job, const OwnFit& fit) {
+  constexpr int plausible = 12;
+  SearchOptions options;
+  options.top = plausible;
+  std::vector<Layout> candidates;
+  for (const Ranked& ranked : search::search(with_own(job, fit), options).best)
+    candidates.push_back(ranked.prediction.layout);
+  return next_runs(job, candidates, fit);
+}
+
+std::string own_fit_text(const OwnFit& fit, std::span<const NextRun> next) {
+  std::vector<OwnFigure> figures = fit.figures;
+  std::ranges::stable_sort(figures, std::greater{}, &OwnFigure::told);
+  Table table(
+      {{"of", Align::left}, {"figure", Align::left}, {"before"}, {"after"}, {"+-% before"}, {"+-% after"}, {"told %"}});
+  std::size_t shown = 0;
+  for (const OwnFigure& f : figures) {
+    if (f.told() < tells && shown > 0) continue;
+    ++shown;
+    table.add({f.owner, f.field, fmt::format("{:.4g}", f.before), fmt::format("{:.4g}", f.after),
+               fmt::format("{:.0f}", 100 * f.spread_before), fmt::format("{:.0f}", 100 * f.spread_after),
+               fmt::format("{:.0f}", 100 * f.told())});
+  }
+  std::string out = table.render() + "\n";
+  out += wrap(fmt::format(
+      "{} run{}: mean error {} % before, {} % after. Told: share of a figure's variance that the runs took away; {} "
+      "figures of which they tell less than {:.0f} % are left out, and stay about where they were.",
+      fit.runs, fit.runs == 1 ? "" : "s", percent(fit.error_before), percent(fit.error_after), figures.size() - shown,
+      100 * tells));
+  if (next.empty()) return out;
+  out += "\n";
+  Table runs({{"measured next, these would tell most", Align::left}, {"bands narrower by %"}});
+  for (const NextRun& n : next) runs.add({"  " + describe_layout(n.layout), percent(n.reduction)});
+  return out + runs.render();
+}
+
+Json next_runs_json(std::span<const NextRun> next) {
+  Json out = Json::array();
+  for (const NextRun& n : next) out.push_back({{"layout", Json::parse(to_json(n.layout))}, {"reduction", n.reduction}});
+  return out;
+}
+
+std::string own_check_text(const OwnRunsCheck& check) {
+  Table coverage({{"left out in turn", Align::left}, {"runs"}, {"within P10 to P90, %"}});
+  for (const Coverage& c : check.coverage)
+    coverage.add({"each " + c.left_out, fmt::format("{}", c.runs), percent(c.inside)});
+  Table sites({{"source | device | stack", Align::left},
+               {"runs"},
+               {"judged"},
+               {"before"},
+               {"one"},
+               {"three"},
+               {"inside"},
+               {"one"},
+               {"three"}});
+  for (const SiteCheck& s : check.sites) {
+    sites.add({s.site, fmt::format("{}", s.runs), fmt::format("{}", s.configurations), percent(s.error, 0),
+               percent(s.error, 1), percent(s.error, 2), percent(s.inside, 0), percent(s.inside, 1),
+               percent(s.inside, 2)});
+  }
+  for (const SiteCheck& s : own_runs_means(check)) {
+    sites.add({s.site, fmt::format("{}", s.runs), fmt::format("{}", s.configurations), percent(s.error, 0),
+               percent(s.error, 1), percent(s.error, 2), percent(s.inside, 0), percent(s.inside, 1),
+               percent(s.inside, 2)});
+  }
+  return coverage.render() + "\n" + sites.render(120) + "\n" +
+         dim(wrap("Mean error of each site's other configurations in %, by a fit without the site, then with one and "
+                  "three runs of its own; and the share of them within P10 to P90.")) +
+         "\n" + own_runs_regret(check) + "\n";
+}
+
+Json own_check_json(const OwnRunsCheck& check) {
+  Json out = {{"coverage", Json::array()}, {"sites", Json::array()}, {"means", Json::array()}};
+  for (const Coverage& c : check.coverage)
+    out["coverage"].push_back({{"left_out", c.left_out}, {"runs", c.runs}, {"inside", c.inside}});
+  const auto site = [](const SiteCheck& s) {
+    return Json{{"site", s.site},   {"runs", s.runs},     {"configurations", s.configurations},
+                {"error", s.error}, {"inside", s.inside}, {"regret", s.regret}};
+  };
+  for (const SiteCheck& s : check.sites) out["sites"].push_back(site(s));
+  for (const SiteCheck& s : own_runs_means(check)) out["means"].push_back(site(s));
+  return out;
+}
+
+}  // namespace meshwright::cli
