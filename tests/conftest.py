@@ -41,10 +41,12 @@ def refused(result, *parts):
 def meshwright():
     """Runs the program; gives the completed process with stdout and stderr as text."""
 
-    def run(*args, cwd=None, timeout=120):
-        environment = {k: v for k, v in os.environ.items() if k != "MESHWRIGHT_HARDWARE"}
+    def run(*args, cwd=None, timeout=120, environ=None, text=None):
+        dropped = ("MESHWRIGHT_HARDWARE", "COLUMNS", "NO_COLOR")
+        environment = {k: v for k, v in os.environ.items() if k not in dropped} | {"LC_ALL": "C.UTF-8"} | (environ or {})
         return subprocess.run(
-            [program(), *map(str, args)], capture_output=True, text=True, cwd=cwd or ROOT, env=environment, timeout=timeout
+            [program(), *map(str, args)], capture_output=True, text=True, cwd=cwd or ROOT, env=environment, timeout=timeout,
+            input=text,
         )
 
     return run

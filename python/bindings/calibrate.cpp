@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "bindings.hpp"
-#include "meshwright/calibrate/fit_runs.hpp"
 #include "meshwright/calibrate/json.hpp"
+#include "meshwright/calibrate/own_fit.hpp"
 #include "meshwright/calibrate/run_logs.hpp"
 
 namespace meshwright::python {
@@ -33,26 +33,28 @@ std::string checked_runs(const Paths& files, const std::optional<std::filesystem
   return calibrate::to_json(checks);
 }
 
+/// Overlay, figures and errors of the fit to one site's runs.
 py::tuple fitted_runs(const Paths& files, const std::optional<std::filesystem::path>& hardware,
                       const std::string& description) {
-  RunFit fit;
+  OwnFit fit;
   std::string overlay;
   {
     const py::gil_scoped_release released;
     const Catalog catalog = load_catalog(hardware.value_or(""));
-    fit = fit_runs(runs_of(files, catalog));
-    overlay = overlay_json(fit, catalog, description);
+    const std::vector<OwnRun> runs = own_runs(runs_of(files, catalog));
+    if (runs.empty()) throw Error(files.front().string(), "no run that can be predicted, with a measured step");
+    fit = fit_own(runs);
+    overlay = own_overlay_json(fit, runs, catalog, description);
   }
-  py::list parameters;
-  for (const RunParameter& p : fit.parameters) {
-    parameters.append(py::dict(py::arg("of") = p.owner, py::arg("parameter") = p.field, py::arg("before") = p.prior,
-                               py::arg("fitted") = p.value, py::arg("standard_error") = p.error,
-                               py::arg("runs") = p.runs));
+  py::list figures;
+  for (const OwnFigure& f : fit.figures) {
+    figures.append(py::dict(py::arg("of") = f.owner, py::arg("figure") = f.field, py::arg("before") = f.before,
+                            py::arg("after") = f.after, py::arg("spread_before") = f.spread_before,
+                            py::arg("spread_after") = f.spread_after, py::arg("told") = f.told()));
   }
-  return py::make_tuple(
-      overlay, parameters,
-      py::dict(py::arg("configurations") = fit.configurations, py::arg("mean_ape_before") = fit.mean_error_before,
-               py::arg("mean_ape_after") = fit.mean_error_after));
+  return py::make_tuple(overlay, figures,
+                        py::dict(py::arg("runs") = fit.runs, py::arg("mean_ape_before") = fit.error_before,
+                                 py::arg("mean_ape_after") = fit.error_after));
 }
 
 }  // namespace
@@ -61,8 +63,7 @@ void bind_calibrate(py::module_& module) {
   module.def("_checked_runs", &checked_runs, py::arg("files"), py::arg("hardware") = py::none(), without_gil,
              "JSON text of `meshwright validate --json` for training runs.");
   module.def("_fitted_runs", &fitted_runs, py::arg("files"), py::arg("hardware") = py::none(),
-             py::arg("description") = "",
-             "(overlay as JSON text, parameters, figures) of `meshwright calibrate runs`.");
+             py::arg("description") = "", "(overlay as JSON text, figures, errors) of `meshwright calibrate runs`.");
 }
 
 }  // namespace meshwright::python

@@ -171,9 +171,9 @@ class Job:
         ...
     def __hash__(self) -> int:
         ...
-    def __init__(self, *, model: Model, cluster: Cluster, seq_len: int, global_batch: int, precision: str = '', framework: str = '', framework_version: str = '', accelerators: int = 0, moe_imbalance: float | None = None, recipe: typing.Any = None) -> None:
+    def __init__(self, *, model: Model, cluster: Cluster, seq_len: int, global_batch: int, precision: str = '', framework: str = '', framework_version: str = '', accelerators: int = 0, moe_imbalance: float | None = None, recipe: typing.Any = None, document_len: int | None = None) -> None:
         """
-        seq_len: tokens a sequence; global_batch: sequences a step; precision: "bf16", "fp8", ...; framework: "megatron-core", ... and its version; accelerators: fewer than the cluster has, 0 = all; moe_imbalance: tokens of the busiest expert rank over the mean; recipe: states, kernels, loss, ... as in a job file.
+        seq_len: tokens a sequence; global_batch: sequences a step; precision: "bf16", "fp8", ...; framework: "megatron-core", ... and its version; accelerators: fewer than the cluster has, 0 = all; moe_imbalance: tokens of the busiest expert rank over the mean; recipe: states, kernels, loss, ... as in a job file; document_len: tokens of a document in a packed sequence, inside which attention stays.
         """
     def __repr__(self) -> str:
         ...
@@ -207,6 +207,11 @@ class Job:
     def cluster(self) -> Cluster:
         """
         What it is trained on
+        """
+    @property
+    def document_len(self) -> int:
+        """
+        Tokens that attend to one another: of a document in a packed sequence, else seq_len
         """
     @property
     def framework(self) -> str:
@@ -1250,7 +1255,7 @@ def _checked_runs(files: typing.Sequence[str | os.PathLike[str]], hardware: str 
     """
 def _fitted_runs(files: typing.Sequence[str | os.PathLike[str]], hardware: str | os.PathLike[str] | None = None, description: str = '') -> tuple[typing.Any, ...]:
     """
-    (overlay as JSON text, parameters, figures) of `meshwright calibrate runs`.
+    (overlay as JSON text, figures, errors) of `meshwright calibrate runs`.
     """
 def accelerators(*, hardware: str | os.PathLike[str] | None = None) -> list[Accelerator]:
     """

@@ -1,4 +1,4 @@
-"""Predictions beside measured runs, and parameters fitted to them."""
+"""Predictions beside measured runs, and figures fitted to them."""
 
 from __future__ import annotations
 
@@ -38,26 +38,29 @@ class Validation(Document):
 
 @dataclass(frozen=True, repr=False)
 class Calibration(Document):
-    """Parameters fitted to runs; `text` is the overlay, a file for `hardware=` and `--hardware`."""
+    """What own runs tell of device, links and stack; `text` is the overlay, a file for `hardware=` and `--hardware`."""
 
-    parameters: str  #: JSON of the fitted parameters
-    figures: str  #: JSON of the errors before and after
+    figures: str  #: JSON of the figures that were fitted
+    outcome: str  #: JSON of the errors before and after
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """A row a parameter: of, parameter, before, fitted, standard_error (log units), runs that tell it."""
-        rows: list[dict[str, Any]] = json.loads(self.parameters)
+        """A row a figure: of, figure, before, after, spread_before and spread_after (log units), told.
+
+        `told` is the share of the figure's variance that the runs took away: 0 = they say nothing of it.
+        """
+        rows: list[dict[str, Any]] = json.loads(self.figures)
         return rows
 
     @property
     def errors(self) -> dict[str, float]:
-        """configurations, and mean_ape_before and mean_ape_after of their step times."""
-        errors: dict[str, float] = json.loads(self.figures)
+        """Runs (configurations), and mean_ape_before and mean_ape_after: mean absolute relative errors of their steps."""
+        errors: dict[str, float] = json.loads(self.outcome)
         return errors
 
     def write(self, folder: str | os.PathLike[str]) -> pathlib.Path:
         """Puts the overlay into a folder for `hardware=` and `--hardware`; gives the file."""
-        file = pathlib.Path(folder) / "fitted.json"
+        file = pathlib.Path(folder) / "own-runs.json"
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(self.text)
         return file
@@ -73,14 +76,15 @@ def validate(records: Files = (), *, hardware: str | os.PathLike[str] | None = N
 
 
 def calibrate(records: Files, *, hardware: str | os.PathLike[str] | None = None) -> Calibration:
-    """Fit sustained clocks, links in use and host times to measured runs, as `meshwright calibrate runs` does.
+    """Fit the figures of device, links and stack to runs of one site, as `meshwright calibrate runs` does.
 
-    ``calibrate(["run.jsonl"]).write("overlay")`` makes a folder for ``hardware="overlay"``.
+    ``calibrate("train.log").write("overlay")`` makes a folder for ``hardware="overlay"``, whose bands are what
+    the runs leave open.
     """
     files = _paths(records)
     names = " ".join(file.name for file in files)
-    overlay, parameters, figures = _fitted_runs(files, hardware, f"fitted by meshwright.calibrate to {names}")
-    return Calibration(overlay, json.dumps(parameters), json.dumps(figures))
+    overlay, figures, outcome = _fitted_runs(files, hardware, f"fitted by meshwright.calibrate to {names}")
+    return Calibration(overlay, json.dumps(figures), json.dumps(outcome))
 
 
 def _paths(files: Files) -> list[pathlib.Path]:

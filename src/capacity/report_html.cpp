@@ -2,11 +2,12 @@
 
 #include <algorithm>
 
-#include "capacity/html.hpp"
 #include "meshwright/capacity/report.hpp"
+#include "meshwright/core/html.hpp"
 #include "meshwright/core/units.hpp"
 
 namespace meshwright::capacity {
+using namespace html;
 namespace {
 
 constexpr std::size_t most_rows = 500, most_bars = 15, most_cards = 10;

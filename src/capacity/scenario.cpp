@@ -8,6 +8,7 @@
 
 #include "capacity/fields.hpp"
 #include "capacity/scenario_include.hpp"
+#include "capacity/scenario_members.hpp"
 #include "capacity/scenario_parts.hpp"
 #include "meshwright/core/error.hpp"
 
@@ -64,8 +65,7 @@ void check_points(const Scenario& scenario) {
 }  // namespace
 
 Scenario read_scenario(const Reader& r) {
-  r.allow_only({"name", "description", "objective", "workloads", "candidates", "prices", "power", "failures",
-                "checkpoint", "stragglers", "constraints", "uncertainty", "questions"});
+  r.allow_only(keys_of(scenario_members()));
   static const std::vector<std::string> objectives = {"cost", "time"};
   Scenario scenario;
   scenario.where = r.where();

@@ -7,7 +7,7 @@
 
 #include "capacity/fields.hpp"
 #include "capacity/places.hpp"
-#include "capacity/scenario_parts.hpp"
+#include "capacity/scenario_members.hpp"
 #include "meshwright/capacity/congestion.hpp"
 #include "meshwright/core/error.hpp"
 #include "meshwright/core/units.hpp"
@@ -18,26 +18,16 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-constexpr std::string_view own_members[] = {"name",       "description", "cluster",   "nodes",   "gpus",
-                                            "size",       "vary",        "node",      "network", "price_premium",
-                                            "power_cap",  "site_power",  "prices",    "power",   "failures",
-                                            "checkpoint", "stragglers",  "congestion"};
 bool among(std::span<const std::string_view> names, std::string_view key) {
   return std::ranges::find(names, key) != names.end();
 }
 
 /// Members of the node and of the network that a candidate may state flat, beside its own.
-bool of_node(std::string_view key) { return !among(own_members, key) && among(node_members(), key); }
-bool of_network(std::string_view key) {
-  return !among(own_members, key) && !of_node(key) && among(network_members(), key);
-}
+bool of_node(std::string_view key) { return among(members_of_node(), key); }
+bool of_network(std::string_view key) { return among(members_of_network(), key); }
 
-std::vector<std::string_view> all_members() {
-  std::vector<std::string_view> all(std::begin(own_members), std::end(own_members));
-  std::ranges::copy_if(node_members(), std::back_inserter(all), of_node);
-  std::ranges::copy_if(network_members(), std::back_inserter(all), of_network);
-  return all;
-}
+/// What a candidate may hold, as it is written or after its variations are filled in.
+std::vector<std::string_view> all_members() { return keys_of(candidate_members()); }
 
 bool can_vary(std::string_view key) {
   return among(all_members(), key) && key != "name" && key != "vary" && key != "description";
@@ -255,8 +245,8 @@ Candidate Scenario::candidate(std::uint64_t index, const std::string& wanted, co
   std::string key = wanted;
   if (out.object.contains("cluster") && out.object["cluster"].is_object()) {
     // A cluster that is described in place has its fields inside.
-    if (among(node_members, wanted)) key = "cluster.node." + wanted;
-    if (among(network_members, wanted)) key = "cluster.network." + wanted;
+    if (of_node(wanted)) key = "cluster.node." + wanted;
+    if (of_network(wanted)) key = "cluster.network." + wanted;
   }
   if (const std::string first = wanted.substr(0, wanted.find('.')); !can_vary(first))
     throw Error(out.where, fmt::format("no member '{}' of a candidate can vary{}", wanted, nearest_member(first)));

@@ -4,7 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "capacity/fields.hpp"
-#include "capacity/scenario_parts.hpp"
+#include "capacity/scenario_members.hpp"
+#include "meshwright/core/document.hpp"
 #include "meshwright/core/error.hpp"
 
 namespace meshwright::capacity {
@@ -15,13 +16,13 @@ using json = nlohmann::ordered_json;
 constexpr int largest_count = 1 << 24;
 
 Phase read_phase(const Reader& r, double of_run) {
-  r.allow_only({"name", "tokens", "share", "seq_len", "global_batch"});
+  r.allow_only(keys_of(phase_members()));
   if (r.has("tokens") == r.has("share")) r.fail("expected 'tokens' or 'share' (of the workload's tokens)");
   Phase phase;
   phase.name = r.at("name").string();
   phase.tokens = r.has("tokens") ? read_tokens(r.at("tokens")) : of_run * read_share(r.at("share"));
-  phase.seq_len = r.at("seq_len").integer(1, largest_count);
-  phase.global_batch = r.at("global_batch").integer(1, largest_count);
+  phase.seq_len = read_size(r.at("seq_len"), 1, largest_count);
+  phase.global_batch = read_size(r.at("global_batch"), 1, largest_count);
   return phase;
 }
 
@@ -37,7 +38,7 @@ void read_phases(const Reader& r, RunSchedule& schedule) {
   }
   r.at("tokens");
   schedule.phases.push_back(
-      {"run", tokens, r.at("seq_len").integer(1, largest_count), r.at("global_batch").integer(1, largest_count)});
+      {"run", tokens, read_size(r.at("seq_len"), 1, largest_count), read_size(r.at("global_batch"), 1, largest_count)});
 }
 
 void read_extras(const Reader& r, RunSchedule& schedule) {
@@ -82,18 +83,13 @@ double read_limit(const Reader& r, Limit limit) {
 }  // namespace
 
 Workload read_workload(const Reader& r) {
-  constexpr std::string_view of_job[] = {"model",  "precision",   "framework",     "framework_version", "overlay",
-                                         "recipe", "collectives", "moe_imbalance", "document_len"};
-  std::vector<std::string_view> known = {"name",   "description", "seq_len", "global_batch", "tokens",     "layout",
-                                         "phases", "ramp",        "fix",     "exclude",      "evaluation", "warm_up"};
-  known.insert(known.end(), std::begin(of_job), std::end(of_job));
-  r.allow_only(known);
+  r.allow_only(keys_of(workload_members()));
   Workload workload;
   workload.where = r.where();
   workload.name = r.at("name").string();
   r.at("model");
   json job = json::object();
-  for (const std::string_view key : of_job) {
+  for (const std::string_view key : members_of_job()) {
     if (const auto member = r.find(key)) job[std::string(key)] = json::parse(member->dump());
   }
   workload.job = job.dump();

@@ -13,6 +13,7 @@
 #include <random>
 #include <system_error>
 
+#include "meshwright/core/document.hpp"
 #include "meshwright/core/error.hpp"
 #include "meshwright/core/reader.hpp"
 #include "meshwright/core/units.hpp"
@@ -57,7 +58,19 @@ void refuse_unreadable(const fs::path& path) {
     throw Error(path.string(), "is a device or a socket, expected a file");
 }
 
+/// A descriptor of its own, so that closing it leaves stdin open.
+int open_stdin() {
+  struct stat what {};
+  if (::fstat(STDIN_FILENO, &what) != 0) throw Error("stdin", "cannot be read: " + reason(errno));
+  if (!S_ISREG(what.st_mode) && !S_ISFIFO(what.st_mode) && !S_ISSOCK(what.st_mode))
+    throw Error("stdin", "is a terminal or a device, expected a pipe or a file");
+  const int opened = ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+  if (opened < 0) throw Error("stdin", "cannot be read: " + reason(errno));
+  return opened;
+}
+
 int open_to_read(const fs::path& path) {
+  if (path == fs::path(stdin_path)) return open_stdin();
   refuse_unreadable(path);
   const int opened = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (opened < 0) throw Error(path.string(), "cannot be read: " + reason(errno));
@@ -79,7 +92,7 @@ struct InputFile::Impl {
   z_stream inflater{};
 
   Impl(const fs::path& file_path, std::uint64_t limit)
-      : path(file_path.string()), file(open_to_read(file_path)), most(limit) {}
+      : path(shown_path(file_path)), file(open_to_read(file_path)), most(limit) {}
   ~Impl() {
     if (gzip) inflateEnd(&inflater);
   }

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/units_detail.hpp"
+#include "meshwright/core/document.hpp"
 #include "meshwright/core/names.hpp"
 #include "meshwright/core/text.hpp"
 
@@ -26,6 +27,9 @@ namespace {
 constexpr int deepest = 64;
 constexpr std::size_t most_values = 1 << 20, most_keys = 10'000, most_items = 100'000, most_lines = 200'000;
 constexpr std::size_t longest_key = 1000, longest_text = 1 << 20, longest_shown = 57;
+
+/// A document may name its JSON Schema, for editors.
+constexpr std::string_view schema_key = "$schema";
 
 std::string shown(const json& value) { return printable(value.dump(), longest_shown); }
 
@@ -67,7 +71,7 @@ class Guard {
 };
 
 std::shared_ptr<const json> parsed(std::string_view text, const std::string& name) {
-  if (text.empty()) throw Error(name, "the file is empty, expected JSON");
+  if (text.empty()) throw Error(name, "the file is empty, expected JSON or YAML");
   try {
     return std::make_shared<const json>(json::parse(text, Guard(name)));
   } catch (const nlohmann::json::exception& e) {
@@ -89,7 +93,7 @@ Reader Reader::text(std::string_view content, std::string name) {
   return Reader(std::make_shared<const Impl>(Impl{std::move(document), root, std::move(name), ""}));
 }
 
-Reader Reader::file(const std::filesystem::path& path) { return text(read_file(path), path.string()); }
+Reader Reader::file(const std::filesystem::path& path) { return read_document(read_file(path), shown_path(path)); }
 
 std::vector<Reader> Reader::lines(const std::filesystem::path& path) {
   const std::string content = read_file(path);
@@ -161,6 +165,7 @@ std::vector<Reader> Reader::items() const {
 void Reader::allow_only(std::span<const std::string_view> known) const {
   const std::vector<std::string> valid(known.begin(), known.end());
   for (const std::string& key : keys()) {
+    if (impl_->pointer.empty() && key == schema_key) continue;
     if (std::find(known.begin(), known.end(), key) == known.end()) {
       fail(fmt::format("unknown key '{}'{}", key, suggestion(key, valid)));
     }

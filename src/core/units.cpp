@@ -157,6 +157,18 @@ double parse_in_base_units(std::string_view text, Dimension dimension, const std
 
 std::string expected_quantity(Dimension dimension) { return expected_units(family(dimension)); }
 
+std::string quantity_pattern(Dimension dimension) {
+  const std::string number = "([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]+)?";
+  std::string units;
+  for (const Unit& unit : family(dimension).units) {
+    if (!units.empty()) units += '|';
+    for (const char c : unit.text) units += c == '$' ? std::string("[$]") : std::string(1, c);
+  }
+  const std::string plain = fmt::format("{}[ \\t]*({})", number, units);
+  if (dimension != Dollars::dimension) return fmt::format("^[ \\t]*{}[ \\t]*$", plain);
+  return fmt::format("^[ \\t]*({}|[$][ \\t]*{}[ \\t]*({})?)[ \\t]*$", plain, number, units);
+}
+
 template <Dimension D>
 Quantity<D> parse_quantity(std::string_view text, const std::string& where) {
   return Quantity<D>::base(parse_in_base_units(text, D, where));

@@ -11,7 +11,9 @@
 #include "core/embedded.hpp"
 #include "hardware/efficiency_reader.hpp"
 #include "hardware/entries.hpp"
+#include "meshwright/core/document.hpp"
 #include "meshwright/core/names.hpp"
+#include "meshwright/hardware/schema.hpp"
 
 namespace meshwright::hardware {
 namespace {
@@ -41,11 +43,9 @@ const Entry& lookup(const std::vector<Entry>& entries, std::string_view kind, st
 }
 
 template <class Entry>
-void read_list(const Reader& file, std::string_view kind, std::vector<Entry>& entries, Origins& origins) {
-  const auto list = file.find(kind);
-  if (!list) return;
+void read_list(const Reader& list, std::string_view kind, std::vector<Entry>& entries, Origins& origins) {
   std::set<std::string> seen;
-  for (const Reader& item : list->items()) {
+  for (const Reader& item : list.items()) {
     const std::string name = item.at("name").string();
     if (!seen.insert(folded_name(name)).second)
       item.fail(fmt::format("'{}' stands twice in this file; expected one entry a name", name));
@@ -74,16 +74,35 @@ bool read_figures(const Reader& file, CatalogData& catalog) {
   return devices || media || frameworks;
 }
 
+/// What a file's entries are read into.
+struct Reading {
+  CatalogData& catalog;
+  Origins& origins;
+};
+
+template <auto Entries>
+Member<Reading> entries(std::string_view key, const JsonSchema& entry) {
+  return {key, "added, or over the entry of that name", shape::list(entry),
+          [key](const Reader& list, Reading& into) { read_list(list, key, into.catalog.*Entries, into.origins); }};
+}
+
+const Members<Reading>& file_members() {
+  static const Members<Reading> rows = {
+      {"description", "", shape::text()},
+      entries<&CatalogData::accelerators>("accelerators", shape_of(accelerator_members())),
+      entries<&CatalogData::links>("links", shape_of(link_members())),
+      entries<&CatalogData::nics>("nics", shape_of(nic_members())),
+      entries<&CatalogData::switches>("switches", shape_of(switch_members())),
+      entries<&CatalogData::fabrics>("fabrics", shape_of(fabric_members())),
+      entries<&CatalogData::nodes>("nodes", node_shape()),
+      entries<&CatalogData::clusters>("clusters", shape_of(reference_members()))};
+  return rows;
+}
+
 void read_file_into(const Reader& file, CatalogData& catalog, Origins& origins) {
   if (read_figures(file, catalog)) return;
-  file.allow_only({"description", "accelerators", "links", "nics", "switches", "fabrics", "nodes", "clusters"});
-  read_list(file, "accelerators", catalog.accelerators, origins);
-  read_list(file, "links", catalog.links, origins);
-  read_list(file, "nics", catalog.nics, origins);
-  read_list(file, "switches", catalog.switches, origins);
-  read_list(file, "fabrics", catalog.fabrics, origins);
-  read_list(file, "nodes", catalog.nodes, origins);
-  read_list(file, "clusters", catalog.clusters, origins);
+  Reading reading{catalog, origins};
+  read_members(file, file_members(), reading);
 }
 
 // Efficiency files speak of accelerators that other files bring: last.
@@ -269,10 +288,10 @@ Catalog overlay(const Catalog& base, const std::filesystem::path& folder) {
     return Catalog(std::move(named));
   }
   if (!std::filesystem::is_directory(folder, failed))
-    throw Error(folder.string(), "no such folder; expected one with *.json files of hardware");
+    throw Error(folder.string(), "no such folder; expected one with *.json or *.yaml files of hardware");
   std::vector<std::filesystem::path> paths;
   for (const auto& entry : std::filesystem::directory_iterator(folder, failed)) {
-    if (entry.path().extension() == ".json") paths.push_back(entry.path());
+    if (is_document_file(entry.path())) paths.push_back(entry.path());
   }
   if (failed) throw Error(folder.string(), "cannot be read: " + failed.message());
   std::ranges::sort(paths);
@@ -289,6 +308,18 @@ Catalog overlay(const Catalog& base, const std::filesystem::path& folder) {
 Catalog load_catalog(const std::filesystem::path& folder, const Catalog& base) {
   const char* from_environment = std::getenv("MESHWRIGHT_HARDWARE");
   return overlay(overlay(base, from_environment == nullptr ? "" : from_environment), folder);
+}
+
+JsonSchema overlay_shape(const JsonSchema& frameworks) {
+  Members<Reading> rows = file_members();
+  const JsonSchema list = shape::list(shape::map(shape::anything()));
+  rows.push_back({"sources", "where the figures come from", list});
+  rows.push_back({"devices", "kernel efficiencies, as `calibrate gemm` writes them", list});
+  rows.push_back({"media", "media of communication, as `calibrate nccl-tests` writes them", list});
+  rows.push_back({"frameworks", "training stacks, or members over those of the catalogue", shape::list(frameworks)});
+  rows.push_back({"fit", "how well it was fitted", shape::map(shape::anything())});
+  rows.push_back({"residuals", "what is left between fit and measurement", shape::anything()});
+  return shape_of(rows);
 }
 
 }  // namespace meshwright::hardware

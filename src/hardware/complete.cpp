@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "hardware/entries.hpp"
+#include "meshwright/core/document.hpp"
 #include "meshwright/hardware/network.hpp"
 
 namespace meshwright::hardware {
@@ -49,7 +50,7 @@ class Completion {
 
   /// A file's words in place of its name; counts and changes that stand beside the name narrow what it says.
   void read_file() {
-    if (!spec_.of.ends_with(".json")) return;
+    if (!names_document(spec_.of)) return;
     ClusterSpec file = narrowed(read_cluster_spec(Reader::file(spec_.of)), spec_.nodes, spec_.accelerators, spec_.of);
     const NodeSpec node = std::move(spec_.node);
     const NetworkSpec network = std::move(spec_.network);
@@ -72,7 +73,7 @@ class Completion {
     std::vector<std::string> valid;
     for (const Node& node : data_.nodes) valid.push_back(node.name);
     for (const ReferenceCluster& reference : data_.clusters) valid.push_back(reference.name);
-    throw UnknownName(spec_.where, fmt::format("no cluster or node '{}'{}; a file ends in .json", spec_.of,
+    throw UnknownName(spec_.where, fmt::format("no cluster or node '{}'{}; a file ends in .json or .yaml", spec_.of,
                                                suggestion(spec_.of, valid)));
   }
 

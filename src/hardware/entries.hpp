@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "meshwright/core/members.hpp"
 #include "meshwright/core/names.hpp"
 #include "meshwright/hardware/catalog.hpp"
 
@@ -17,6 +18,17 @@ Switch read_entry(const Reader& r, Switch base);
 FabricKind read_entry(const Reader& r, FabricKind base);
 Node read_entry(const Reader& r, Node base);
 ReferenceCluster read_entry(const Reader& r, ReferenceCluster base);
+
+// The rows that they are read by.
+const Members<Accelerator>& accelerator_members();
+const Members<Link>& link_members();
+const Members<Nic>& nic_members();
+const Members<Switch>& switch_members();
+const Members<FabricKind>& fabric_members();
+const Members<ReferenceCluster>& reference_members();
+
+JsonSchema node_shape();     ///< of what read_node_spec() reads from an object
+JsonSchema network_shape();  ///< of what read_network_spec() reads
 
 NodeSpec read_node_spec(const Reader& r);
 NetworkSpec read_network_spec(const Reader& r);

@@ -10,42 +10,36 @@ const std::vector<std::string>& confidences() {
   return names;
 }
 
-std::string confidence(const Reader& r) { return confidences()[r.at("confidence").one_of(confidences())]; }
-
-Price read_price(const Reader& r) {
-  r.allow_only({"amount", "rate", "kind", "provider", "date", "confidence", "url"});
-  if (r.has("amount") == r.has("rate")) r.fail("expected either 'amount' (a purchase) or 'rate' (a rent)");
-  return {.amount = r.quantity_or("amount", Dollars{}),
-          .rate = r.quantity_or("rate", DollarsPerSecond{}),
-          .kind = r.at("kind").string(),
-          .provider = r.string_or("provider", ""),
-          .date = r.at("date").string(),
-          .confidence = confidence(r),
-          .url = r.string_or("url", "")};
+const Members<Price>& price_members() {
+  static const Members<Price> rows = {quantity_member<&Price::amount>("amount", "of a purchase"),
+                                      quantity_member<&Price::rate>("rate", "of a rent"),
+                                      needed(text_member<&Price::kind>("kind", "list, street, quote, on demand, ...")),
+                                      text_member<&Price::provider>("provider", ""),
+                                      needed(text_member<&Price::date>("date", "2026-11")),
+                                      needed(choice_member<&Price::confidence>("confidence", confidences(), "")),
+                                      text_member<&Price::url>("url", "")};
+  return rows;
 }
 
-Provenance read_source(const Reader& r) {
+Price read_price(const Reader& r) {
+  Price price;
+  read_members(r, price_members(), price);
+  if (r.has("amount") == r.has("rate")) r.fail("expected either 'amount' (a purchase) or 'rate' (a rent)");
+  return price;
+}
+
+const Members<Provenance>& source_members() {
   static const std::vector<std::string> verifications = {"read", "recalled"};
-  r.allow_only({"title", "url", "date", "verification", "confidence"});
-  return {.title = r.at("title").string(),
-          .url = r.string_or("url", ""),
-          .date = r.string_or("date", ""),
-          .read = r.at("verification").one_of(verifications) == 0,
-          .confidence = confidence(r)};
+  static const Members<Provenance> rows = {
+      needed(text_member<&Provenance::title>("title", "")), text_member<&Provenance::url>("url", ""),
+      text_member<&Provenance::date>("date", ""),
+      needed<Provenance>({"verification", "whether someone read it or recalls it", shape::one_of(verifications),
+                          [](const Reader& r, Provenance& p) { p.read = r.one_of(verifications) == 0; }}),
+      needed(choice_member<&Provenance::confidence>("confidence", confidences(), ""))};
+  return rows;
 }
 
 }  // namespace
-
-void take_texts(const Reader& r, std::string_view key, std::vector<std::string>& field) {
-  const auto list = r.find(key);
-  if (!list) return;
-  field.clear();
-  for (const Reader& item : list->items()) field.push_back(item.string());
-}
-
-void take_prices(const Reader& r, std::vector<Price>& prices) {
-  if (const auto list = r.find("prices")) prices = read_prices(*list);
-}
 
 std::vector<Price> read_prices(const Reader& list) {
   std::vector<Price> prices;
@@ -53,10 +47,11 @@ std::vector<Price> read_prices(const Reader& list) {
   return prices;
 }
 
-void take_sources(const Reader& r, std::vector<Provenance>& sources) {
-  const auto list = r.find("sources");
-  if (!list) return;
-  for (const Reader& item : list->items()) sources.push_back(read_source(item));
+void add_sources(const Reader& list, std::vector<Provenance>& sources) {
+  for (const Reader& item : list.items()) read_members(item, source_members(), sources.emplace_back());
 }
+
+JsonSchema prices_shape() { return shape::list(shape_of(price_members())); }
+JsonSchema sources_shape() { return shape::list(shape_of(source_members())); }
 
 }  // namespace meshwright::hardware

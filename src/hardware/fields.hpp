@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "meshwright/core/members.hpp"
 #include "meshwright/core/reader.hpp"
 #include "meshwright/hardware/provenance.hpp"
 
@@ -14,10 +15,6 @@ void take(const Reader& r, std::string_view key, Quantity<D>& field) {
   field = r.quantity_or(key, field);
 }
 inline void take(const Reader& r, std::string_view key, std::string& field) { field = r.string_or(key, field); }
-inline void take(const Reader& r, std::string_view key, bool& field) { field = r.boolean_or(key, field); }
-inline void take(const Reader& r, std::string_view key, int& field, int least, int most) {
-  field = r.integer_or(key, field, least, most);
-}
 
 /// A bandwidth that is stated: zero would read as "not stated", and nothing moves a petabyte a second.
 inline BytesPerSecond stated_bandwidth(const Reader& member) {
@@ -25,8 +22,10 @@ inline BytesPerSecond stated_bandwidth(const Reader& member) {
   if (!(bandwidth.value() >= 1 && bandwidth.value() <= 1e15)) member.fail("expected more than zero, at most 1 PB/s");
   return bandwidth;
 }
-inline void take_bandwidth(const Reader& r, std::string_view key, BytesPerSecond& field) {
-  if (const auto member = r.find(key)) field = stated_bandwidth(*member);
+template <auto Field>
+Member<OwnerOf<Field>> bandwidth_member(std::string_view key, std::string_view doc) {
+  return {key, doc, shape::quantity(BytesPerSecond::dimension),
+          [](const Reader& r, auto& into) { into.*Field = stated_bandwidth(r); }};
 }
 
 /// A share of a limit that can be reached.
@@ -49,11 +48,20 @@ inline void need(const Reader& r, std::string_view key, std::string& field) {
   if (field.empty()) r.at(key).fail("expected a name, found an empty text");
 }
 
-/// A list of texts replaces the one that stands there.
-void take_texts(const Reader& r, std::string_view key, std::vector<std::string>& field);
-std::vector<Price> read_prices(const Reader& list);
 /// "prices" replaces, "sources" adds: an overlay keeps the sources of what it does not change.
-void take_prices(const Reader& r, std::vector<Price>& prices);
-void take_sources(const Reader& r, std::vector<Provenance>& sources);
+std::vector<Price> read_prices(const Reader& list);
+void add_sources(const Reader& list, std::vector<Provenance>& sources);
+JsonSchema prices_shape();
+JsonSchema sources_shape();
+template <auto Field>
+Member<OwnerOf<Field>> prices_member() {
+  return {"prices", "what it costs to buy or to rent", prices_shape(),
+          [](const Reader& r, auto& into) { into.*Field = read_prices(r); }};
+}
+template <auto Field>
+Member<OwnerOf<Field>> sources_member() {
+  return {"sources", "where the figures come from", sources_shape(),
+          [](const Reader& r, auto& into) { add_sources(r, into.*Field); }};
+}
 
 }  // namespace meshwright::hardware

@@ -7,12 +7,11 @@
 namespace meshwright::hardware {
 namespace {
 
-void take_peaks(const Reader& r, Accelerator& a) {
-  const auto peaks = r.find("peak_dense");
-  if (!peaks) return;
-  for (const std::string& key : peaks->keys()) {
-    const DType t = parse_dtype(key, peaks->where());
-    a.peak_dense[static_cast<std::size_t>(t)] = peaks->at(key).quantity<FlopsPerSecond::dimension>();
+/// By format: {"bf16": "989 TFLOP/s"}.
+void read_peaks(const Reader& peaks, Accelerator& a) {
+  for (const std::string& key : peaks.keys()) {
+    const DType t = parse_dtype(key, peaks.where());
+    a.peak_dense[static_cast<std::size_t>(t)] = peaks.at(key).quantity<FlopsPerSecond::dimension>();
   }
 }
 
@@ -33,11 +32,8 @@ double read_coding(const Reader& r) {
 }
 
 /// PCIe is described by its lane's rate and coding; both bandwidths follow.
-void take_pcie_rate(const Reader& r, Link& l) {
-  const bool stated = r.has("giga_transfers") || r.has("coding");
-  l.giga_transfers = r.number_or("giga_transfers", l.giga_transfers);
-  if (const auto coding = r.find("coding")) l.coding = read_coding(*coding);
-  if (!stated) return;
+void follow_pcie_rate(const Reader& r, Link& l) {
+  if (!r.has("giga_transfers") && !r.has("coding")) return;
   if (!(l.giga_transfers > 0 && l.giga_transfers <= 1000))
     r.at("giga_transfers").fail("expected more than 0, at most 1000");
   l.lane_bandwidth = BytesPerSecond::base(l.giga_transfers * 1e9 / 8 * l.coding);
@@ -46,125 +42,133 @@ void take_pcie_rate(const Reader& r, Link& l) {
 
 }  // namespace
 
+const Members<Accelerator>& accelerator_members() {
+  static const Members<Accelerator> rows = {
+      needed(text_member<&Accelerator::name>("name", "")),
+      texts_member<&Accelerator::aliases>("aliases", "other names"),
+      text_member<&Accelerator::vendor>("vendor", ""),
+      text_member<&Accelerator::architecture>("architecture", ""),
+      text_member<&Accelerator::released>("released", "2022-09"),
+      switch_member<&Accelerator::announced>("announced", "not sold yet"),
+      whole_member<&Accelerator::compute_capability>("compute_capability", 0, 999, "of CUDA: 90"),
+      whole_member<&Accelerator::sm_count>("sm_count", 0, 100000, "multiprocessors"),
+      quantity_member<&Accelerator::clock>("clock", ""),
+      {"peak_dense", "by format, without sparsity: {\"bf16\": \"989 TFLOP/s\"}",
+       shape::map(shape::quantity(FlopsPerSecond::dimension)), read_peaks},
+      quantity_member<&Accelerator::memory_capacity>("memory_capacity", ""),
+      text_member<&Accelerator::memory_kind>("memory_kind", "HBM3"),
+      quantity_member<&Accelerator::memory_bandwidth>("memory_bandwidth", ""),
+      quantity_member<&Accelerator::l2>("l2", "second-level cache"),
+      quantity_member<&Accelerator::tdp>("tdp", "power of the device"),
+      text_member<&Accelerator::rank_device>("rank_device", "the part of it that a rank sees"),
+      text_member<&Accelerator::scale_up_link>("scale_up_link", "a link of the catalogue: nvlink4"),
+      whole_member<&Accelerator::scale_up_links>("scale_up_links", 0, 1000, ""),
+      quantity_member<&Accelerator::scale_up_bandwidth>("scale_up_bandwidth", "each way"),
+      text_member<&Accelerator::pcie>("pcie", "pcie-gen5"),
+      whole_member<&Accelerator::pcie_lanes>("pcie_lanes", 1, 32, ""),
+      switch_member<&Accelerator::peer_to_peer>("peer_to_peer", "over PCIe"),
+      texts_member<&Accelerator::pci_ids>("pci_ids", ""),
+      text_member<&Accelerator::notes>("notes", ""),
+      prices_member<&Accelerator::prices>(),
+      sources_member<&Accelerator::sources>()};
+  return rows;
+}
+
 Accelerator read_entry(const Reader& r, Accelerator a) {
-  r.allow_only({"name",
-                "aliases",
-                "vendor",
-                "architecture",
-                "released",
-                "announced",
-                "sm_count",
-                "clock",
-                "peak_dense",
-                "compute_capability",
-                "memory_kind",
-                "l2",
-                "tdp",
-                "scale_up_link",
-                "memory_capacity",
-                "scale_up_links",
-                "pcie",
-                "pcie_lanes",
-                "notes",
-                "memory_bandwidth",
-                "prices",
-                "sources",
-                "scale_up_bandwidth",
-                "rank_device",
-                "peer_to_peer",
-                "pci_ids"});
+  read_members(r, accelerator_members(), a);
   need(r, "name", a.name);
-  take_texts(r, "aliases", a.aliases);
-  take(r, "vendor", a.vendor);
-  take(r, "architecture", a.architecture);
-  take(r, "released", a.released);
-  take(r, "announced", a.announced);
-  take(r, "compute_capability", a.compute_capability, 0, 999);
-  take(r, "sm_count", a.sm_count, 0, 100000);
-  take(r, "clock", a.clock);
-  take_peaks(r, a);
   if (a.peak(DType::bf16).value() <= 0 && a.peak(DType::fp16).value() <= 0)
     r.fail("expected a dense peak for bf16 or fp16 in 'peak_dense'");
   need(r, "memory_capacity", a.memory_capacity);
-  take(r, "memory_kind", a.memory_kind);
   need(r, "memory_bandwidth", a.memory_bandwidth);
-  take(r, "l2", a.l2);
-  take(r, "tdp", a.tdp);
-  take(r, "rank_device", a.rank_device);
-  take(r, "scale_up_link", a.scale_up_link);
-  take(r, "scale_up_links", a.scale_up_links, 0, 1000);
-  take(r, "scale_up_bandwidth", a.scale_up_bandwidth);
   if (!a.scale_up_link.empty() && a.scale_up_bandwidth.value() <= 0) r.at("scale_up_bandwidth");
-  take(r, "pcie", a.pcie);
-  take(r, "pcie_lanes", a.pcie_lanes, 1, 32);
-  take(r, "peer_to_peer", a.peer_to_peer);
-  take_texts(r, "pci_ids", a.pci_ids);
-  take(r, "notes", a.notes);
-  take_prices(r, a.prices);
-  take_sources(r, a.sources);
   return a;
 }
 
+const Members<Link>& link_members() {
+  static const Members<Link> rows = {
+      needed(text_member<&Link::name>("name", "")),
+      texts_member<&Link::aliases>("aliases", "other names"),
+      text_member<&Link::family>("family", "nvlink, pcie, ..."),
+      switch_member<&Link::announced>("announced", "not sold yet"),
+      quantity_member<&Link::lane_bandwidth>("lane_bandwidth", "each way"),
+      whole_member<&Link::lanes>("lanes", 1, 1000, ""),
+      quantity_member<&Link::bandwidth>("bandwidth", "of all lanes, each way"),
+      quantity_member<&Link::data_bandwidth>("data_bandwidth", "after framing"),
+      number_member<&Link::giga_transfers>("giga_transfers", "of a lane a second, of PCIe"),
+      {"coding", "data over what is signalled: \"128/130\"", shape::text(),
+       [](const Reader& r, Link& l) { l.coding = read_coding(r); }},
+      quantity_member<&Link::achieved>("achieved", "the most that was measured"),
+      quantity_member<&Link::latency>("latency", ""),
+      text_member<&Link::medium>("medium", "measurements that it takes"),
+      switch_member<&Link::usual>("usual", "where only the family is known"),
+      text_member<&Link::notes>("notes", ""),
+      sources_member<&Link::sources>()};
+  return rows;
+}
+
 Link read_entry(const Reader& r, Link l) {
-  r.allow_only({"name", "aliases", "family", "announced", "lane_bandwidth", "lanes", "bandwidth", "data_bandwidth",
-                "giga_transfers", "coding", "achieved", "latency", "medium", "usual", "notes", "sources"});
+  read_members(r, link_members(), l);
   need(r, "name", l.name);
-  take_texts(r, "aliases", l.aliases);
   need(r, "family", l.family);
-  take(r, "announced", l.announced);
-  take(r, "lanes", l.lanes, 1, 1000);
-  take_pcie_rate(r, l);
+  follow_pcie_rate(r, l);
   need(r, "lane_bandwidth", l.lane_bandwidth);
   need(r, "bandwidth", l.bandwidth);
-  take(r, "data_bandwidth", l.data_bandwidth);
-  take(r, "achieved", l.achieved);
-  take(r, "latency", l.latency);
-  take(r, "medium", l.medium);
-  take(r, "usual", l.usual);
-  take(r, "notes", l.notes);
-  take_sources(r, l.sources);
   return l;
 }
 
+const Members<Nic>& nic_members() {
+  static const Members<Nic> rows = {needed(text_member<&Nic::name>("name", "")),
+                                    texts_member<&Nic::aliases>("aliases", "other names"),
+                                    text_member<&Nic::vendor>("vendor", ""),
+                                    switch_member<&Nic::announced>("announced", "not sold yet"),
+                                    quantity_member<&Nic::bandwidth>("bandwidth", "of all ports, each way"),
+                                    whole_member<&Nic::ports>("ports", 1, 16, ""),
+                                    text_member<&Nic::pcie>("pcie", "generation of its interface"),
+                                    whole_member<&Nic::pcie_lanes>("pcie_lanes", 1, 64, ""),
+                                    quantity_member<&Nic::message_rate>("message_rate", ""),
+                                    quantity_member<&Nic::latency>("latency", ""),
+                                    quantity_member<&Nic::power>("power", ""),
+                                    text_member<&Nic::notes>("notes", ""),
+                                    prices_member<&Nic::prices>(),
+                                    sources_member<&Nic::sources>()};
+  return rows;
+}
+
 Nic read_entry(const Reader& r, Nic n) {
-  r.allow_only({"name", "aliases", "vendor", "announced", "bandwidth", "ports", "pcie", "pcie_lanes", "message_rate",
-                "latency", "power", "notes", "prices", "sources"});
+  read_members(r, nic_members(), n);
   need(r, "name", n.name);
-  take_texts(r, "aliases", n.aliases);
-  take(r, "vendor", n.vendor);
-  take(r, "announced", n.announced);
   need(r, "bandwidth", n.bandwidth);
-  take(r, "ports", n.ports, 1, 16);
-  take(r, "pcie", n.pcie);
-  take(r, "pcie_lanes", n.pcie_lanes, 1, 64);
-  take(r, "message_rate", n.message_rate);
-  take(r, "latency", n.latency);
-  take(r, "power", n.power);
-  take(r, "notes", n.notes);
-  take_prices(r, n.prices);
-  take_sources(r, n.sources);
   return n;
 }
 
+const Members<Switch>& switch_members() {
+  static const Members<Switch> rows = {
+      needed(text_member<&Switch::name>("name", "")),
+      texts_member<&Switch::aliases>("aliases", "other names"),
+      text_member<&Switch::fabric>("fabric", "infiniband, ethernet, nvlink, ..."),
+      switch_member<&Switch::announced>("announced", "not sold yet"),
+      whole_member<&Switch::radix>("radix", 2, 100000, "ports"),
+      quantity_member<&Switch::port_bandwidth>("port_bandwidth", "each way"),
+      whole_member<&Switch::split_radix>("split_radix", 0, 100000, "ports when they are split"),
+      quantity_member<&Switch::hop_latency>("hop_latency", ""),
+      {"reduction", "SHARP, NVLS, ...: what reduces in the switch", shape::text(),
+       [](const Reader& r, Switch& s) { s.reduction = r.string(), s.reduces = !s.reduction.empty(); }},
+      whole_member<&Switch::planes>("planes", 1, 64, "independent ones in a box"),
+      switch_member<&Switch::co_packaged>("co_packaged", "optics in the package"),
+      quantity_member<&Switch::power>("power", ""),
+      text_member<&Switch::notes>("notes", ""),
+      prices_member<&Switch::prices>(),
+      sources_member<&Switch::sources>()};
+  return rows;
+}
+
 Switch read_entry(const Reader& r, Switch s) {
-  r.allow_only({"name", "aliases", "fabric", "announced", "radix", "port_bandwidth", "split_radix", "hop_latency",
-                "reduction", "planes", "co_packaged", "power", "notes", "prices", "sources"});
+  if (s.radix == 0) r.at("radix");
+  read_members(r, switch_members(), s);
   need(r, "name", s.name);
-  take_texts(r, "aliases", s.aliases);
   need(r, "fabric", s.fabric);
-  take(r, "announced", s.announced);
-  s.radix = s.radix == 0 ? r.at("radix").integer(2, 100000) : r.integer_or("radix", s.radix, 2, 100000);
   need(r, "port_bandwidth", s.port_bandwidth);
-  take(r, "split_radix", s.split_radix, 0, 100000);
-  take(r, "hop_latency", s.hop_latency);
-  take(r, "reduction", s.reduction);
-  s.reduces = !s.reduction.empty();
-  take(r, "planes", s.planes, 1, 64);
-  take(r, "co_packaged", s.co_packaged);
-  take(r, "power", s.power);
-  take(r, "notes", s.notes);
-  take_prices(r, s.prices);
-  take_sources(r, s.sources);
   return s;
 }
 

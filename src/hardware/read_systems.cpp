@@ -4,19 +4,6 @@
 #include "meshwright/hardware/network.hpp"
 
 namespace meshwright::hardware {
-namespace {
-
-std::optional<std::string> one_of(const Reader& r, std::string_view key, const std::vector<std::string>& names) {
-  const auto member = r.find(key);
-  return member ? std::optional(names[member->one_of(names)]) : std::nullopt;
-}
-
-template <class T>
-void put(const std::optional<T>& said, T& field) {
-  if (said) field = *said;
-}
-
-}  // namespace
 
 Node read_entry(const Reader& r, Node n) {
   const bool fresh = n.name.empty();
@@ -30,54 +17,78 @@ Node read_entry(const Reader& r, Node n) {
   return n;
 }
 
+namespace {
+
+const Members<FabricMedium>& fabric_medium_members() {
+  static const Members<FabricMedium> rows = {
+      needed(text_member<&FabricMedium::medium>("medium", "")),
+      bandwidth_member<&FabricMedium::nic_bandwidth>("nic_bandwidth", "of NICs that it was measured with"),
+      bandwidth_member<&FabricMedium::node_bandwidth>("node_bandwidth", "of nodes that it was measured with"),
+      switch_member<&FabricMedium::stand_in>("stand_in", "for want of measurements of its own")};
+  return rows;
+}
+
+std::vector<FabricMedium> read_fabric_media(const Reader& list) {
+  std::vector<FabricMedium> media;
+  for (const Reader& item : list.items()) read_members(item, fabric_medium_members(), media.emplace_back());
+  return media;
+}
+
+}  // namespace
+
+const Members<FabricKind>& fabric_members() {
+  static const Members<FabricKind> rows = {
+      needed(text_member<&FabricKind::name>("name", "")),
+      texts_member<&FabricKind::aliases>("aliases", "other names"),
+      texts_member<&FabricKind::words>("words", "that name it in a free text"),
+      texts_member<&FabricKind::hints>("hints", "words that hint at it"),
+      choice_member<&FabricKind::topology>("topology", topologies(), "the usual one"),
+      choice_member<&FabricKind::routing>("routing", routings(), "the usual one"),
+      quantity_member<&FabricKind::hop>("hop", "latency of a switch"),
+      {"tier_efficiency", "of the links above the leaf under load", shape::number(1e-6, 1),
+       [](const Reader& r, FabricKind& f) { f.tier_efficiency = stated_fraction(r); }},
+      switch_member<&FabricKind::lossless>("lossless", ""),
+      switch_member<&FabricKind::by_plugin>("by_plugin", "NCCL reaches it by a plugin"),
+      switch_member<&FabricKind::switched>("switched", "false: accelerators wired to each other"),
+      text_member<&FabricKind::switches>("switches", "the fabric of the switches that it is built of"),
+      whole_member<&FabricKind::hashed_flows>("hashed_flows", 1, 4096, "flows of a rank that ECMP spreads"),
+      text_member<&FabricKind::over_rdma>("over_rdma", "the fabric that it becomes where NICs do RDMA"),
+      bandwidth_member<&FabricKind::per_rank>("per_rank", "the most that a rank moves"),
+      bandwidth_member<&FabricKind::reduces_from>("reduces_from", "NICs whose switches reduce"),
+      {"media", "measurements that it takes", shape::list(shape_of(fabric_medium_members())),
+       [](const Reader& r, FabricKind& f) { f.media = read_fabric_media(r); }},
+      text_member<&FabricKind::notes>("notes", ""),
+      sources_member<&FabricKind::sources>()};
+  return rows;
+}
+
 FabricKind read_entry(const Reader& r, FabricKind f) {
-  r.allow_only({"name", "aliases", "words", "hints", "topology", "routing", "hop", "tier_efficiency", "lossless",
-                "by_plugin", "switched", "switches", "reduces_from", "media", "hashed_flows", "over_rdma", "per_rank",
-                "notes", "sources"});
+  if (f.topology.empty()) r.at("name"), r.at("topology"), r.at("routing"), r.at("hop"), r.at("switches");
+  read_members(r, fabric_members(), f);
   need(r, "name", f.name);
-  take_texts(r, "aliases", f.aliases);
-  take_texts(r, "words", f.words);
-  take_texts(r, "hints", f.hints);
-  if (f.topology.empty()) r.at("topology"), r.at("routing"), r.at("hop"), r.at("switches");
-  put(one_of(r, "topology", topologies()), f.topology);
-  put(one_of(r, "routing", routings()), f.routing);
-  take(r, "hop", f.hop);
-  if (const auto share = r.find("tier_efficiency")) f.tier_efficiency = stated_fraction(*share);
-  take(r, "lossless", f.lossless);
-  take(r, "by_plugin", f.by_plugin);
-  take(r, "switched", f.switched);
-  take(r, "switches", f.switches);
-  take(r, "hashed_flows", f.hashed_flows, 1, 4096);
-  take(r, "over_rdma", f.over_rdma);
-  take_bandwidth(r, "per_rank", f.per_rank);
-  take_bandwidth(r, "reduces_from", f.reduces_from);
-  if (const auto rows = r.find("media")) {
-    f.media.clear();
-    for (const Reader& row : rows->items()) {
-      row.allow_only({"medium", "nic_bandwidth", "node_bandwidth", "stand_in"});
-      FabricMedium m{.medium = row.at("medium").string(), .stand_in = row.boolean_or("stand_in", false)};
-      take_bandwidth(row, "nic_bandwidth", m.nic_bandwidth);
-      take_bandwidth(row, "node_bandwidth", m.node_bandwidth);
-      f.media.push_back(std::move(m));
-    }
-  }
-  take(r, "notes", f.notes);
-  take_sources(r, f.sources);
   return f;
 }
 
+const Members<ReferenceCluster>& reference_members() {
+  static const Members<ReferenceCluster> rows = {
+      needed(text_member<&ReferenceCluster::name>("name", "")),
+      texts_member<&ReferenceCluster::aliases>("aliases", "other names"),
+      text_member<&ReferenceCluster::title>("title", "in words"),
+      text_member<&ReferenceCluster::node>("node", "a node of the catalogue"),
+      whole_member<&ReferenceCluster::nodes>("nodes", 1, 1 << 24, ""),
+      whole_member<&ReferenceCluster::scale_up_domain>("scale_up_domain", 1, 1 << 20, "of a TPU job's slice"),
+      {"network", "", network_shape(),
+       [](const Reader& r, ReferenceCluster& c) { apply(read_network_spec(r), c.network); }},
+      text_member<&ReferenceCluster::notes>("notes", ""),
+      sources_member<&ReferenceCluster::sources>()};
+  return rows;
+}
+
 ReferenceCluster read_entry(const Reader& r, ReferenceCluster c) {
-  r.allow_only({"name", "aliases", "title", "node", "nodes", "scale_up_domain", "network", "notes", "sources"});
+  if (c.nodes == 0) r.at("name"), r.at("node"), r.at("nodes");
+  read_members(r, reference_members(), c);
   need(r, "name", c.name);
-  take_texts(r, "aliases", c.aliases);
-  take(r, "title", c.title);
   need(r, "node", c.node);
-  if (c.nodes == 0) c.nodes = r.at("nodes").integer(1, 1 << 24);
-  take(r, "nodes", c.nodes, 1, 1 << 24);
-  take(r, "scale_up_domain", c.scale_up_domain, 1, 1 << 20);
-  if (const auto network = r.find("network")) apply(read_network_spec(*network), c.network);
-  take(r, "notes", c.notes);
-  take_sources(r, c.sources);
   return c;
 }
 

@@ -43,10 +43,12 @@ Json written(const std::vector<Price>& prices) {
 }
 
 // Readers of one member that is there.
+struct Whole {
+  int least, most;
+  int operator()(const Reader& member) const { return member.integer(least, most); }
+};
 template <int Least, int Most>
-int whole(const Reader& member) {
-  return member.integer(Least, Most);
-}
+constexpr Whole whole{Least, Most};
 std::string text(const Reader& member) { return member.string(); }
 bool flag(const Reader& member) { return member.boolean(); }
 template <Dimension D>
@@ -68,12 +70,16 @@ std::vector<std::string> texts(const Reader& member) {
   for (const Reader& item : member.items()) list.push_back(item.string());
   return list;
 }
+struct Wholes {
+  int least, most;
+  std::vector<int> operator()(const Reader& member) const {
+    std::vector<int> list;
+    for (const Reader& item : member.items()) list.push_back(item.integer(least, most));
+    return list;
+  }
+};
 template <int Least, int Most>
-std::vector<int> wholes(const Reader& member) {
-  std::vector<int> list;
-  for (const Reader& item : member.items()) list.push_back(item.integer(Least, Most));
-  return list;
-}
+constexpr Wholes wholes{Least, Most};
 
 /// 4, "4:1" or "4".
 double read_ratio(const Reader& item) {
@@ -99,6 +105,46 @@ std::vector<double> ratios(const Reader& said) {
   return list;
 }
 
+template <auto Value>
+struct Id {};
+template <auto A, auto B>
+constexpr bool same = std::is_same_v<Id<A>, Id<B>>;
+
+/// What a reader takes.
+template <auto Read>
+JsonSchema value_shape() {
+  using Type = std::remove_cv_t<decltype(Read)>;
+  if constexpr (std::is_same_v<Type, Whole>) {
+    return shape::whole(Read.least, Read.most);
+  } else if constexpr (std::is_same_v<Type, Wholes>) {
+    return shape::list(shape::whole(Read.least, Read.most));
+  } else if constexpr (std::is_same_v<Type, bool (*)(const Reader&)>) {
+    return shape::truth();
+  } else if constexpr (std::is_same_v<Type, BytesPerSecond (*)(const Reader&)>) {
+    return shape::quantity(BytesPerSecond::dimension);
+  } else if constexpr (std::is_same_v<Type, Watts (*)(const Reader&)>) {
+    return shape::quantity(Watts::dimension);
+  } else if constexpr (std::is_same_v<Type, ScaleUpKind (*)(const Reader&)>) {
+    return shape::one_of(scale_up_names());
+  } else if constexpr (std::is_same_v<Type, std::vector<Price> (*)(const Reader&)>) {
+    return prices_shape();
+  } else if constexpr (std::is_same_v<Type, std::vector<std::string> (*)(const Reader&)>) {
+    return shape::list(shape::text());
+  } else if constexpr (std::is_same_v<Type, double (*)(const Reader&)>) {
+    return shape::number(1e-6, 1);
+  } else if constexpr (std::is_same_v<Type, std::vector<double> (*)(const Reader&)>) {
+    const JsonSchema one =
+        shape::either({shape::number(1, 1000), {R"({"type": "string", "pattern": "^[0-9.]+(:1)?$"})"}});
+    return shape::either({one, shape::list(one)});
+  } else if constexpr (same<Read, topology>) {
+    return shape::either({shape::one_of(topologies()), {R"({"type": "string", "pattern": "^torus-[23]d."})"}});
+  } else if constexpr (same<Read, routing>) {
+    return shape::one_of(routings());
+  } else {
+    return shape::text();
+  }
+}
+
 template <class T>
 void put(const T& said, T& field) {
   field = said;
@@ -109,9 +155,10 @@ void put(BytesPerSecond said, double& field) { field = said.value(); }
 enum class Says { label, shape };
 
 template <class Spec, class Entry>
-struct Member {
-  std::string_view key;
+struct Row {
+  std::string_view key, doc;
   Says says;
+  JsonSchema (*shape)();
   void (*read)(const Reader& member, Spec& spec);
   void (*write)(const Spec& spec, std::string_view key, Json& object);  ///< nothing where it was not said
   void (*apply)(const Spec& spec, Entry& entry);
@@ -119,9 +166,11 @@ struct Member {
 };
 
 template <class Spec, class Entry, auto Said, auto Field, auto Read>
-constexpr Member<Spec, Entry> member(std::string_view key, Says says) {
+constexpr Row<Spec, Entry> member(std::string_view key, std::string_view doc, Says says) {
   return {key,
-          says,  //
+          doc,
+          says,
+          value_shape<Read>,
           [](const Reader& member, Spec& spec) { spec.*Said = Read(member); },
           [](const Spec& spec, std::string_view k, Json& object) {
             if (spec.*Said) object[std::string(k)] = written(*(spec.*Said));
@@ -134,54 +183,64 @@ constexpr Member<Spec, Entry> member(std::string_view key, Says says) {
           }};
 }
 template <auto Said, auto Field, auto Read>
-constexpr auto of_node(std::string_view key, Says says = Says::shape) {
-  return member<NodeSpec, Node, Said, Field, Read>(key, says);
+constexpr auto of_node(std::string_view key, std::string_view doc, Says says = Says::shape) {
+  return member<NodeSpec, Node, Said, Field, Read>(key, doc, says);
 }
 template <auto Said, auto Field, auto Read>
-constexpr auto of_network(std::string_view key) {
-  return member<NetworkSpec, Network, Said, Field, Read>(key, Says::shape);
+constexpr auto of_network(std::string_view key, std::string_view doc) {
+  return member<NetworkSpec, Network, Said, Field, Read>(key, doc, Says::shape);
 }
 
 constexpr auto bandwidth = stated_bandwidth;
 constexpr auto any_bandwidth = quantity<BytesPerSecond::dimension>;
 
-constexpr auto node_rows = std::to_array<Member<NodeSpec, Node>>({
-    of_node<&NodeSpec::accelerators, &Node::accelerators, whole<1, 4096>>("accelerators"),
-    of_node<&NodeSpec::scale_up, &Node::scale_up, scale_up>("scale_up"),
-    of_node<&NodeSpec::scale_up_domain, &Node::scale_up_domain, whole<1, 1 << 20>>("scale_up_domain"),
-    of_node<&NodeSpec::scale_up_bandwidth, &Node::scale_up_bandwidth, bandwidth>("scale_up_bandwidth"),
-    of_node<&NodeSpec::scale_up_switch, &Node::scale_up_switch, text>("scale_up_switch"),
-    of_node<&NodeSpec::nics, &Node::nics, whole<0, 1024>>("nics"),
-    of_node<&NodeSpec::nic, &Node::nic, text>("nic"),
-    of_node<&NodeSpec::nic_bandwidth, &Node::nic_bandwidth, bandwidth>("nic_bandwidth"),
-    of_node<&NodeSpec::fabric, &Node::fabric, text>("fabric"),
-    of_node<&NodeSpec::dcn_bandwidth, &Node::dcn_bandwidth, any_bandwidth>("dcn_bandwidth"),
-    of_node<&NodeSpec::pcie, &Node::pcie, text>("pcie"),
-    of_node<&NodeSpec::sockets, &Node::sockets, whole<1, 16>>("sockets"),
-    of_node<&NodeSpec::cpu, &Node::cpu, text>("cpu"),
-    of_node<&NodeSpec::power, &Node::power, quantity<Watts::dimension>>("power"),
-    of_node<&NodeSpec::prices, &Node::prices, read_prices>("prices", Says::label),
-    of_node<&NodeSpec::title, &Node::title, text>("title", Says::label),
-    of_node<&NodeSpec::aliases, &Node::aliases, texts>("aliases", Says::label),
-    of_node<&NodeSpec::announced, &Node::announced, flag>("announced", Says::label),
-    of_node<&NodeSpec::notes, &Node::notes, text>("notes", Says::label),
+constexpr auto node_rows = std::to_array<Row<NodeSpec, Node>>({
+    of_node<&NodeSpec::accelerators, &Node::accelerators, whole<1, 4096>>("accelerators", "in a node"),
+    of_node<&NodeSpec::scale_up, &Node::scale_up, scale_up>("scale_up", "how they are joined inside"),
+    of_node<&NodeSpec::scale_up_domain, &Node::scale_up_domain, whole<1, 1 << 20>>("scale_up_domain",
+                                                                                   "accelerators that share it"),
+    of_node<&NodeSpec::scale_up_bandwidth, &Node::scale_up_bandwidth, bandwidth>("scale_up_bandwidth",
+                                                                                 "of an accelerator, each way"),
+    of_node<&NodeSpec::scale_up_switch, &Node::scale_up_switch, text>("scale_up_switch", "the switch that joins them"),
+    of_node<&NodeSpec::nics, &Node::nics, whole<0, 1024>>("nics", "NICs of a node for training"),
+    of_node<&NodeSpec::nic, &Node::nic, text>("nic", "a NIC of the catalogue"),
+    of_node<&NodeSpec::nic_bandwidth, &Node::nic_bandwidth, bandwidth>("nic_bandwidth", "of a NIC, each way: 400 Gb/s"),
+    of_node<&NodeSpec::fabric, &Node::fabric, text>("fabric", "infiniband, roce, spectrum-x, ethernet, ..."),
+    of_node<&NodeSpec::dcn_bandwidth, &Node::dcn_bandwidth, any_bandwidth>("dcn_bandwidth",
+                                                                           "of a node to the data-centre network"),
+    of_node<&NodeSpec::pcie, &Node::pcie, text>("pcie", "generation of the slots: pcie-gen5"),
+    of_node<&NodeSpec::sockets, &Node::sockets, whole<1, 16>>("sockets", "host processors"),
+    of_node<&NodeSpec::cpu, &Node::cpu, text>("cpu", "which"),
+    of_node<&NodeSpec::power, &Node::power, quantity<Watts::dimension>>("power", "of a whole node under load"),
+    of_node<&NodeSpec::prices, &Node::prices, read_prices>("prices", "what it costs to buy or to rent", Says::label),
+    of_node<&NodeSpec::title, &Node::title, text>("title", "in words", Says::label),
+    of_node<&NodeSpec::aliases, &Node::aliases, texts>("aliases", "other names", Says::label),
+    of_node<&NodeSpec::announced, &Node::announced, flag>("announced", "not sold yet", Says::label),
+    of_node<&NodeSpec::notes, &Node::notes, text>("notes", "more words", Says::label),
 });
 
-constexpr auto network_rows = std::to_array<Member<NetworkSpec, Network>>({
-    of_network<&NetworkSpec::topology, &Network::topology, topology>("topology"),
-    of_network<&NetworkSpec::tiers, &Network::tiers, whole<0, 4>>("tiers"),
-    of_network<&NetworkSpec::oversubscription, &Network::oversubscription, ratios>("oversubscription"),
-    of_network<&NetworkSpec::reach, &Network::reach, wholes<0, 1 << 24>>("reach"),
-    of_network<&NetworkSpec::planes, &Network::planes, whole<1, 64>>("planes"),
-    of_network<&NetworkSpec::nodes, &Network::nodes, whole<1, 1 << 24>>("nodes"),
-    of_network<&NetworkSpec::switch_name, &Network::switch_name, text>("switch"),
-    of_network<&NetworkSpec::routing, &Network::routing, routing>("routing"),
-    of_network<&NetworkSpec::efficiency, &Network::efficiency, stated_fraction>("efficiency"),
-    of_network<&NetworkSpec::dcn_bandwidth, &Network::dcn_bandwidth, any_bandwidth>("dcn_bandwidth"),
+constexpr auto network_rows = std::to_array<Row<NetworkSpec, Network>>({
+    of_network<&NetworkSpec::topology, &Network::topology, topology>(
+        "topology", "how nodes are joined; of a torus also with its edges"),
+    of_network<&NetworkSpec::tiers, &Network::tiers, whole<0, 4>>("tiers", "of switches; 0 = as many as it takes"),
+    of_network<&NetworkSpec::oversubscription, &Network::oversubscription, ratios>(
+        "oversubscription", "downlink:uplink: 4, 4:1, or a list by tier, leaf first"),
+    of_network<&NetworkSpec::reach, &Network::reach, wholes<0, 1 << 24>>(
+        "reach", "nodes below one switch of each tier, leaf first"),
+    of_network<&NetworkSpec::planes, &Network::planes, whole<1, 64>>(
+        "planes", "independent copies that split the ports of each NIC"),
+    of_network<&NetworkSpec::nodes, &Network::nodes, whole<1, 1 << 24>>("nodes",
+                                                                        "that it was wired for, where fewer are used"),
+    of_network<&NetworkSpec::switch_name, &Network::switch_name, text>("switch", "a switch of the catalogue"),
+    of_network<&NetworkSpec::routing, &Network::routing, routing>("routing", "adaptive, ecmp, ..."),
+    of_network<&NetworkSpec::efficiency, &Network::efficiency, stated_fraction>("efficiency",
+                                                                                "of the links under load"),
+    of_network<&NetworkSpec::dcn_bandwidth, &Network::dcn_bandwidth, any_bandwidth>(
+        "dcn_bandwidth", "of a node to the data-centre network"),
 });
 
 template <class Spec, class Entry, std::size_t N>
-void read_members(const Reader& r, const std::array<Member<Spec, Entry>, N>& rows, Spec& spec,
+void read_members(const Reader& r, const std::array<Row<Spec, Entry>, N>& rows, Spec& spec,
                   std::initializer_list<std::string_view> own) {
   std::vector<std::string_view> known(own);
   for (const auto& row : rows) known.push_back(row.key);
@@ -189,6 +248,14 @@ void read_members(const Reader& r, const std::array<Member<Spec, Entry>, N>& row
   for (const auto& row : rows) {
     if (const auto said = r.find(row.key)) row.read(*said, spec);
   }
+}
+
+/// The rows' schema, with members that stand outside them.
+template <class Rows>
+JsonSchema rows_shape(const Rows& rows, const Members<NodeSpec>& own) {
+  Members<NodeSpec> all = own;
+  for (const auto& row : rows) all.push_back({row.key, row.doc, row.shape()});
+  return shape_of(all);
 }
 
 template <class Rows>
@@ -229,6 +296,13 @@ const std::vector<std::string_view>& network_members() {
   return all;
 }
 
+JsonSchema node_shape() {
+  return rows_shape(node_rows, {{"name", "a node of the catalogue, or what a new one is called", shape::text()},
+                                {"accelerator", "an accelerator of the catalogue", shape::text()},
+                                {"sources", "where the figures come from", sources_shape()}});
+}
+JsonSchema network_shape() { return rows_shape(network_rows, {}); }
+
 NodeSpec read_node_spec(const Reader& r) {
   NodeSpec n;
   n.where = r.where();
@@ -239,7 +313,7 @@ NodeSpec read_node_spec(const Reader& r) {
   read_members(r, node_rows, n, {"name", "accelerator", "sources"});
   n.name = r.string_or("name", "");
   n.accelerator = r.string_or("accelerator", "");
-  take_sources(r, n.sources);
+  if (const auto list = r.find("sources")) add_sources(*list, n.sources);
   return n;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "meshwright/core/names.hpp"
+#include "meshwright/parallel/schema.hpp"
 
 namespace meshwright::parallel {
 namespace {
@@ -33,25 +34,43 @@ bool CollectiveChoices::empty() const {
   return all == CollectiveOptions{} && std::ranges::all_of(algorithm, &std::string::empty);
 }
 
+namespace {
+
+void read_algorithms(const Reader& r, CollectiveChoices& choices) {
+  if (!r.is_object()) {
+    choices.all.algorithm = read_algorithm(r, algorithms(), "");
+    return;
+  }
+  for (const std::string& key : r.keys()) {
+    const Reader value = r.at(key);
+    const Collective collective = parse_collective(key, value.where());
+    choices.algorithm[static_cast<std::size_t>(collective)] =
+        read_algorithm(value, algorithms(collective), fmt::format(" of {}", name(collective)));
+  }
+}
+
+const Members<CollectiveChoices>& collectives_members() {
+  static const std::vector<std::string> protocols(protocol_names.begin(), protocol_names.end());
+  static const Members<CollectiveChoices> rows = {
+      {"algorithm", "of all, or by collective: \"ring\", {\"all_reduce\": \"tree\"}",
+       shape::either({shape::text(), shape::map(shape::text())}), read_algorithms},
+      {"protocol", "of all", shape::one_of(protocols),
+       [](const Reader& r, CollectiveChoices& c) { c.all.protocol = protocols[r.one_of(protocols)]; }},
+      {"nvls", "reduction in NVLink switches", shape::truth(),
+       [](const Reader& r, CollectiveChoices& c) { c.all.nvls = r.boolean(); }},
+      {"sharp", "reduction in the network's switches", shape::truth(),
+       [](const Reader& r, CollectiveChoices& c) { c.all.collnet = r.boolean(); }}};
+  return rows;
+}
+
+}  // namespace
+
+JsonSchema collectives_shape() { return shape_of(collectives_members()); }
+
 CollectiveChoices read_collective_choices(const Reader& reader) {
-  reader.allow_only({"algorithm", "protocol", "nvls", "sharp"});
   CollectiveChoices choices;
-  if (const auto member = reader.find("algorithm"); member && member->is_object()) {
-    for (const std::string& key : member->keys()) {
-      const Reader value = member->at(key);
-      const Collective collective = parse_collective(key, value.where());
-      choices.algorithm[static_cast<std::size_t>(collective)] =
-          read_algorithm(value, algorithms(collective), fmt::format(" of {}", name(collective)));
-    }
-  } else if (member) {
-    choices.all.algorithm = read_algorithm(*member, algorithms(), "");
-  }
-  if (const auto protocol = reader.find("protocol")) {
-    const std::vector<std::string> names(protocol_names.begin(), protocol_names.end());
-    choices.all.protocol = names[protocol->one_of(names)];
-  }
-  choices.all.nvls = reader.boolean_or("nvls", true);
-  choices.all.collnet = reader.boolean_or("sharp", false);
+  choices.all.nvls = true, choices.all.collnet = false;
+  read_members(reader, collectives_members(), choices);
   return choices;
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "meshwright/parallel/schema.hpp"
 #include "parallel/complete_recipe.hpp"
 #include "parallel/part_reader.hpp"
 
@@ -158,6 +159,8 @@ void complete_recipe(JobParts& job, const std::optional<Reader>& stated) {
   }
   list_defaults(job, stated);
 }
+
+JsonSchema recipe_shape() { return field_shape(Recipe{}); }
 
 const AttentionKernel& attention_kernel(const Job& job) {
   return attention_kernel(job.recipe.kernels.attention, "recipe/kernels/attention");

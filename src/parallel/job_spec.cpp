@@ -1,7 +1,12 @@
 // What is said of a job: read from a file, and written back.
 #include <nlohmann/json.hpp>
 
+#include "meshwright/core/document.hpp"
+#include "meshwright/hardware/cluster_file.hpp"
+#include "meshwright/hardware/schema.hpp"
 #include "meshwright/parallel/job.hpp"
+#include "meshwright/parallel/schema.hpp"
+#include "meshwright/workload/schema.hpp"
 
 namespace meshwright::parallel {
 namespace {
@@ -10,18 +15,43 @@ constexpr int largest_count = 1 << 24;
 
 /// A name, a path (read at once, so that a file and its words are the same) or an object.
 ClusterSpec read_cluster(const Reader& cluster) {
-  if (cluster.is_object()) return read_cluster_spec(cluster);
-  const std::string name = cluster.string();
-  if (name.ends_with(".json")) return read_cluster_spec(Reader::file(name));
-  return {.of = name, .where = cluster.where()};
+  return cluster.is_object() ? read_cluster_spec(cluster) : cluster_spec_of(cluster.string(), cluster.where());
+}
+
+const Members<JobSpec>& job_members() {
+  static const Members<JobSpec> rows = {
+      needed<JobSpec>(
+          {"model", "a preset, a config.json, or a model's members", shape::either({shape::text(), model_shape()})}),
+      needed<JobSpec>({"cluster", "a cluster or node of the catalogue, a cluster file, or its members",
+                       shape::either({shape::text(), cluster_shape()})}),
+      {"nodes", "of the cluster that are used", shape::whole(1, largest_count)},
+      {"gpus", "accelerators that are used: 64, \"16k\"", shape::size(1, largest_count)},
+      needed<JobSpec>({"seq_len", "tokens a sequence: 8192, \"8k\"", shape::size(1, largest_count)}),
+      {"document_len", "tokens of a document in packed sequences; seq_len by default", shape::whole(1, largest_count),
+       [](const Reader& r, JobSpec& spec) { spec.document_len = r.integer(1, largest_count); }},
+      needed<JobSpec>({"global_batch", "sequences a step: 2048, \"2k\"", shape::size(1, largest_count)}),
+      text_member<&JobSpec::precision>("precision", "bf16, fp8, mxfp8, ...; bf16 by default"),
+      text_member<&JobSpec::framework>("framework", "training stack; megatron-core by default"),
+      text_member<&JobSpec::framework_version>("framework_version", "its release; the newest by default"),
+      text_member<&JobSpec::overlay>("overlay", "an overlay that ships"),
+      {"recipe", "how the stack trains, over its own defaults", recipe_shape(),
+       [](const Reader& recipe, JobSpec& spec) { spec.recipe = recipe; }},
+      {"collectives", "algorithms that are forced", collectives_shape(),
+       [](const Reader& choices, JobSpec& spec) { spec.collectives = choices; }},
+      {"moe_imbalance", "tokens of the busiest expert rank over the mean", shape::number(1, 1000),
+       [](const Reader& imbalance, JobSpec& spec) { spec.moe_imbalance = imbalance.number(); }},
+      {"layout", "degrees of every axis; missing: the best is searched", layout_shape(),
+       [](const Reader& layout, JobSpec& spec) { spec.layout = layout; }}};
+  return rows;
 }
 
 }  // namespace
 
+JsonSchema job_shape() { return shape_of(job_members()); }
+
 JobSpec read_job_spec(const Reader& r) {
-  r.allow_only({"model", "cluster", "nodes", "gpus", "seq_len", "document_len", "global_batch", "precision",
-                "framework", "framework_version", "overlay", "recipe", "collectives", "moe_imbalance", "layout"});
   JobSpec spec;
+  read_members(r, job_members(), spec);
   const Reader model = r.at("model");
   spec.places.prefix = model.where().substr(0, model.where().size() - std::string_view("model").size());
   if (model.is_object()) {
@@ -29,19 +59,11 @@ JobSpec read_job_spec(const Reader& r) {
   } else {
     spec.model = model.string();
   }
-  spec.seq_len = r.at("seq_len").integer(1, largest_count);
-  if (const auto documents = r.find("document_len")) spec.document_len = documents->integer(1, largest_count);
-  spec.global_batch = r.at("global_batch").integer(1, largest_count);
-  spec.precision = r.string_or("precision", "");
-  spec.framework = r.string_or("framework", "");
-  spec.framework_version = r.string_or("framework_version", "");
-  spec.overlay = r.string_or("overlay", "");
-  if (const auto imbalance = r.find("moe_imbalance")) spec.moe_imbalance = imbalance->number();
+  spec.seq_len = read_size(r.at("seq_len"), 1, largest_count);
+  spec.global_batch = read_size(r.at("global_batch"), 1, largest_count);
+  const auto gpus = r.find("gpus");
   spec.cluster = narrowed(read_cluster(r.at("cluster")), r.integer_or("nodes", 0, 1, largest_count),
-                          r.integer_or("gpus", 0, 1, largest_count), r.where());
-  spec.recipe = r.find("recipe");
-  spec.collectives = r.find("collectives");
-  spec.layout = r.find("layout");
+                          gpus ? read_size(*gpus, 1, largest_count) : 0, r.where());
   return spec;
 }
 

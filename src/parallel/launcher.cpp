@@ -5,29 +5,63 @@
 
 #include <algorithm>
 #include <array>
+#include <nlohmann/json.hpp>
 
+#include "meshwright/core/text.hpp"
+#include "meshwright/core/units.hpp"
 #include "meshwright/parallel/placement.hpp"
+#include "meshwright/parallel/prediction.hpp"
 #include "parallel/launcher_dialects.hpp"
 
 namespace meshwright::parallel {
 namespace {
+
+/// How a stack takes its configuration.
+enum class Syntax { arguments, overrides, yaml, json };
 
 struct Dialect {
   std::string_view name;
   std::string_view release;  ///< that its names and rules were read from
   AxisSet axes;              ///< that it can configure, dp in any case
   std::vector<std::string> (*flags)(const Job& job, const Layout& layout);
+  Syntax syntax;
+  std::string_view use;  ///< what takes the file
 };
 constexpr std::uint32_t bit(Axis axis) { return 1U << static_cast<unsigned>(axis); }
 constexpr AxisSet every_axis{0b11111};
-constexpr std::array<Dialect, 7> dialects = {{
-    {"megatron", "Megatron-LM, core 0.20, 2026-08-22 (d98e8a64dd)", every_axis, megatron_flags},
-    {"megatron-deepspeed", "Megatron-DeepSpeed, main of 2024", every_axis, megatron_deepspeed_flags},
-    {"torchtitan", "torchtitan 0.2.2, 2026-08-21 (b5bcd76c66)", every_axis, torchtitan_flags},
-    {"nanotron", "nanotron 0.4, 2026-04-07 (2411b022a7)", every_axis, nanotron_flags},
-    {"deepspeed", "DeepSpeed 0.19.6, 2026-08-22 (edaa722126)", {bit(Axis::tp) | bit(Axis::cp)}, deepspeed_flags},
-    {"fsdp", "LLM Foundry 0.22 (Composer's fsdp_config)", {}, fsdp_flags},
-    {"maxtext", "MaxText 0.2.4, 2026-08-22 (e591f30cbb)", every_axis, maxtext_flags},
+constexpr std::array<Dialect, 10> dialects = {{
+    {"megatron", "Megatron-LM, core 0.20, 2026-08-22 (d98e8a64dd)", every_axis, megatron_flags, Syntax::arguments,
+     "torchrun ... pretrain_gpt.py \"${MESHWRIGHT_ARGS[@]}\" and your data and optimizer arguments"},
+    {"bridge", "Megatron-Bridge 0.6.0, 2026-08-22 (067f987df0)", every_axis, bridge_flags, Syntax::overrides,
+     "overrides of a recipe's ConfigContainer: your script with \"${MESHWRIGHT_ARGS[@]}\""},
+    {"nemo", "NeMo 2.0 (nemo/lightning), 25.04", every_axis, nemo_flags, Syntax::overrides,
+     "nemo llm pretrain --factory RECIPE \"${MESHWRIGHT_ARGS[@]}\""},
+    {"megatron-deepspeed", "Megatron-DeepSpeed, main of 2024", every_axis, megatron_deepspeed_flags, Syntax::arguments,
+     "deepspeed pretrain_gpt.py \"${MESHWRIGHT_ARGS[@]}\" and your data and optimizer arguments"},
+    {"torchtitan", "torchtitan 0.2.2, 2026-08-21 (b5bcd76c66)", every_axis, torchtitan_flags, Syntax::arguments,
+     "run_train.sh \"${MESHWRIGHT_ARGS[@]}\" with your model's config"},
+    {"nanotron", "nanotron 0.4, 2026-04-07 (2411b022a7)", every_axis, nanotron_flags, Syntax::yaml,
+     "merge into the YAML of run_train.py --config-file"},
+    {"deepspeed",
+     "DeepSpeed 0.19.6, 2026-08-22 (edaa722126)",
+     {bit(Axis::tp) | bit(Axis::cp)},
+     deepspeed_flags,
+     Syntax::json,
+     "deepspeed train.py --deepspeed_config FILE"},
+    {"accelerate",
+     "accelerate 1.15 (16cb6eb80d, 2026-07-24), FSDP 2",
+     {bit(Axis::tp) | bit(Axis::cp)},
+     accelerate_flags,
+     Syntax::yaml,
+     "accelerate launch --config_file FILE; the last three keys are arguments of the trainer"},
+    {"fsdp",
+     "LLM Foundry 0.22 (Composer's fsdp_config)",
+     {},
+     fsdp_flags,
+     Syntax::yaml,
+     "merge into the YAML of LLM Foundry's train.py"},
+    {"maxtext", "MaxText 0.2.4, 2026-08-22 (e591f30cbb)", every_axis, maxtext_flags, Syntax::yaml,
+     "python -m maxtext.trainers.pre_train.train FILE, or merge into your YAML over base.yml"},
 }};
 
 const Dialect& dialect_of(const Framework& stack, std::string_view asked) {
@@ -56,7 +90,70 @@ void check_axes(const Dialect& dialect, const Layout& l) {
   }
 }
 
+using Json = nlohmann::ordered_json;
+
+/// "a.b=value" lines as nested objects.
+Json nested(const std::vector<std::string>& flags) {
+  Json document = Json::object();
+  for (const std::string& flag : flags) {
+    const std::size_t equals = flag.find('=');
+    Json* at = &document;
+    std::string_view path = std::string_view(flag).substr(0, equals);
+    for (std::size_t dot = path.find('.'); dot != std::string_view::npos; dot = path.find('.')) {
+      at = &(*at)[std::string(path.substr(0, dot))];
+      path.remove_prefix(dot + 1);
+    }
+    const std::string text = flag.substr(equals + 1);
+    (*at)[std::string(path)] = Json::accept(text) ? Json::parse(text) : Json(text);
+  }
+  return document;
+}
+
+std::string yaml_of(const Json& object, const std::string& indent) {
+  std::string out;
+  for (const auto& [key, value] : object.items()) {
+    if (value.is_object()) {
+      out += indent + key + ":\n" + yaml_of(value, indent + "  ");
+    } else {
+      out += fmt::format("{}{}: {}\n", indent, key, value.is_string() ? value.get<std::string>() : value.dump());
+    }
+  }
+  return out;
+}
+
+/// What the file is for and what it rests on, a line each.
+std::vector<std::string> remarks(const Job& job, const Prediction& p, const Dialect& dialect) {
+  std::vector<std::string> lines = {
+      fmt::format("{} on {} x {} ({}), sequence {}, global batch {}", job.model.name, p.layout.accelerators(),
+                  job.cluster.accelerator.name, job.cluster.name, job.seq_len, job.global_batch),
+      fmt::format("layout: {}", describe_layout(p.layout)),
+      fmt::format("predicted: {} a step (P10 to P90: {} to {}), MFU {}, {} of {} of a device", format(p.step_time),
+                  format(p.p10), format(p.p90), format_percent(p.mfu), format(p.memory.reserved),
+                  format(job.cluster.accelerator.memory_capacity)),
+      fmt::format("for {}", dialect.release), fmt::format("use: {}", dialect.use)};
+  for (const std::string& warning : p.warnings) lines.push_back("warning: " + warning);
+  for (const std::string& assumption : p.assumptions) lines.push_back("assumed: " + assumption);
+  return lines;
+}
+
 }  // namespace
+
+std::string launch_file(const Job& job, const Prediction& prediction, std::string_view asked) {
+  const Dialect& dialect = dialect_of(job.framework, asked);
+  const std::vector<std::string> flags = launcher_flags(job, prediction.layout, asked);
+  const std::vector<std::string> said = remarks(job, prediction, dialect);
+  if (dialect.syntax == Syntax::json) {
+    Json document = {{"_comment", said}};  // JSON has no comments; DeepSpeed passes keys by that it doesn't know
+    document.update(nested(flags));
+    return document.dump(2) + "\n";
+  }
+  std::string out;
+  for (const std::string& line : said) out += "# " + printable(line, 2000) + "\n";
+  if (dialect.syntax == Syntax::yaml) return out + yaml_of(nested(flags), "");
+  out += "MESHWRIGHT_ARGS=(\n";
+  for (const std::string& flag : flags) out += "  " + flag + "\n";
+  return out + ")\n";
+}
 
 std::vector<std::string> launcher_dialects() {
   std::vector<std::string> names;

@@ -74,18 +74,6 @@ void add_experts(Flags& flags, const Job& job, const Layout& layout) {
   add_if(flags, layout.ep_comm_overlap, "overlap-moe-expert-parallel-comm");
 }
 
-/// "Et*7|t*8|t*7L": E embedding, t a layer, m an MTP module, L the loss; '|' ends a chunk.
-std::string stage_string(const Job& job, const Layout& layout) {
-  std::string text;
-  for (const Chunk& chunk : pipeline_chunks(job.model, job.framework, layout)) {
-    if (!text.empty()) text += '|';
-    if (chunk.embedding) text += 'E';
-    if (chunk.layers > 0) text += chunk.layers == 1 ? "t" : fmt::format("t*{}", chunk.layers);
-    if (chunk.head) text += std::string(static_cast<std::size_t>(job.model.mtp_layers), 'm') + 'L';
-  }
-  return text;
-}
-
 void add_pipeline(Flags& flags, const Job& job, const Layout& layout) {
   add(flags, "pipeline-model-parallel-size", layout.pp);
   if (layout.pp == 1) return;
@@ -127,18 +115,6 @@ void add_data_parallel(Flags& flags, const Layout& layout) {
          "overlap-param-gather");
 }
 
-/// initialize.py knows two orders.
-void add_order(Flags& flags, const Layout& layout) {
-  if (!layout.order || *layout.order == RankOrder{}) return;
-  const RankOrder stages_inside{{Axis::tp, Axis::cp, Axis::ep, Axis::pp, Axis::dp}};
-  if (*layout.order == stages_inside) {
-    flags.emplace_back("--use-tp-pp-dp-mapping");
-    return;
-  }
-  throw Error("--flags", fmt::format("megatron cannot number ranks as {}; it has {} and {}",
-                                     describe_order(*layout.order), describe_order({}), describe_order(stages_inside)));
-}
-
 struct RecipeFlags {
   std::string_view precision, flags;
 };
@@ -164,6 +140,26 @@ void add_precision(Flags& flags, const Precision& precision) {
 
 }  // namespace
 
+std::string stage_string(const Job& job, const Layout& layout) {
+  std::string text;
+  for (const Chunk& chunk : pipeline_chunks(job.model, job.framework, layout)) {
+    if (!text.empty()) text += '|';
+    if (chunk.embedding) text += 'E';
+    if (chunk.layers > 0) text += chunk.layers == 1 ? "t" : fmt::format("t*{}", chunk.layers);
+    if (chunk.head) text += std::string(static_cast<std::size_t>(job.model.mtp_layers), 'm') + 'L';
+  }
+  return text;
+}
+
+/// initialize.py knows two orders.
+bool megatron_order(const Layout& layout, std::string_view dialect) {
+  if (!layout.order || *layout.order == RankOrder{}) return false;
+  const RankOrder stages_inside{{Axis::tp, Axis::cp, Axis::ep, Axis::pp, Axis::dp}};
+  if (*layout.order == stages_inside) return true;
+  throw Error("--flags", fmt::format("{} cannot number ranks as {}; it has {} and {}", dialect,
+                                     describe_order(*layout.order), describe_order({}), describe_order(stages_inside)));
+}
+
 Flags megatron_flags(const Job& job, const Layout& layout) {
   Flags flags;
   add_model(flags, job);
@@ -176,7 +172,7 @@ Flags megatron_flags(const Job& job, const Layout& layout) {
   add_pipeline(flags, job, layout);
   add(flags, "context-parallel-size", layout.cp);
   if (layout.cp > 1) add(flags, "cp-comm-type", context_kind(layout, job.framework)->megatron);
-  add_order(flags, layout);
+  add_if(flags, megatron_order(layout, "megatron"), "use-tp-pp-dp-mapping");
   add_experts(flags, job, layout);
   add_data_parallel(flags, layout);
   add_if(flags, job.recipe.offload.optimizer, "optimizer-cpu-offload");

@@ -167,4 +167,37 @@ Flags maxtext_flags(const Job& job, const Layout& layout) {
   return flags;
 }
 
+/// commands/config/cluster.py (FSDP 2 and its parallelism_config) and parallelism_config.py: the sizes multiply to the
+/// processes. The batch is the trainer's.
+Flags accelerate_flags(const Job& job, const Layout& layout) {
+  Flags flags;
+  const int shard = layout.hsdp_shard > 0 ? std::max(1, layout.hsdp_shard / layout.cp) : layout.dp;
+  const bool shards = layout.zero_stage > 1;
+  if (layout.zero_stage == 1)
+    throw Error("--flags",
+                "accelerate cannot configure ZeRO stage 1: FSDP shards gradients with the optimizer; expected "
+                "stage 0, 2 or 3");
+  add(flags, "distributed_type", shards ? "FSDP" : "MULTI_GPU");
+  add(flags, "num_processes", layout.accelerators());
+  add(flags, "num_machines", std::max(1, layout.accelerators() / std::max(1, job.cluster.node.accelerators)));
+  add(flags, "mixed_precision", is_fp8(job.precision) ? "fp8" : job.precision.rest == DType::fp16 ? "fp16" : "bf16");
+  if (shards) {
+    add(flags, "fsdp_config.fsdp_version", 2);
+    add(flags, "fsdp_config.fsdp_reshard_after_forward", layout.zero_stage == 3);
+    add(flags, "fsdp_config.fsdp_auto_wrap_policy", "TRANSFORMER_BASED_WRAP");
+    add(flags, "fsdp_config.fsdp_state_dict_type", "SHARDED_STATE_DICT");
+    add(flags, "fsdp_config.fsdp_offload_params", job.recipe.offload.optimizer);
+    add(flags, "fsdp_config.fsdp_activation_checkpointing", layout.recompute != Recompute::none);
+    const std::string prefix = "parallelism_config.parallelism_config_";
+    add(flags, prefix + "dp_replicate_size", layout.dp / std::max(1, shard));
+    add(flags, prefix + "dp_shard_size", shard);
+    add(flags, prefix + "tp_size", layout.tp);
+    add(flags, prefix + "cp_size", layout.cp);
+  }
+  add(flags, "per_device_train_batch_size", layout.micro_batch);
+  add(flags, "gradient_accumulation_steps", micro_batches(job.global_batch, layout));
+  add(flags, "max_seq_length", job.seq_len);
+  return flags;
+}
+
 }  // namespace meshwright::parallel

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "meshwright/parallel/schema.hpp"
+
 namespace meshwright::parallel {
 namespace {
 
@@ -181,16 +183,37 @@ void check(const Layout& layout, const std::string& where) {
                                    layout.pp, layout.dp, largest_data_degree));
 }
 
+namespace {
+
+JsonSchema shape_of_field(const LayoutField& field) {
+  if (field.is_switch) return shape::truth();
+  return field.names.empty() ? shape::whole(field.least, field.most) : shape::one_of(field.names);
+}
+
+const Members<Layout>& layout_members() {
+  static const Members<Layout> rows = [] {
+    Members<Layout> all;
+    for (const LayoutField& field : layout_fields()) {
+      all.push_back({field.key, field.doc, shape_of_field(field),
+                     [&field](const Reader& r, Layout& layout) { read_field(r, field, layout); }});
+    }
+    all.push_back({"stages", "layers of each stage, or of each chunk in model order",
+                   shape::list(shape::whole(0, most_layers), 1),
+                   [](const Reader& r, Layout& layout) { layout.stages = read_stages(r); }});
+    all.push_back({"order", "every axis once, neighbours first: tp-cp-ep-dp-pp", shape::text(),
+                   [](const Reader& r, Layout& layout) { layout.order = read_order(r.string(), r.where()); }});
+    return all;
+  }();
+  return rows;
+}
+
+}  // namespace
+
+JsonSchema layout_shape() { return shape_of(layout_members()); }
+
 Layout read_layout(const Reader& reader) {
-  std::vector<std::string_view> known = {"stages", "order"};
-  for (const LayoutField& field : layout_fields()) known.push_back(field.key);
-  reader.allow_only(known);
   Layout layout;
-  for (const LayoutField& field : layout_fields()) {
-    if (const auto member = reader.find(field.key)) read_field(*member, field, layout);
-  }
-  if (const auto list = reader.find("stages")) layout.stages = read_stages(*list);
-  if (const auto member = reader.find("order")) layout.order = read_order(member->string(), member->where());
+  read_members(reader, layout_members(), layout);
   check(layout, reader.where());
   return layout;
 }

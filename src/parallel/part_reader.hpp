@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "meshwright/core/members.hpp"
 #include "meshwright/core/reader.hpp"
 #include "meshwright/parallel/choices.hpp"
 
@@ -20,12 +21,14 @@ inline std::vector<std::string> strings(const Reader& reader, std::string_view k
 }
 
 // Shares, factors, bytes a parameter and counts are never negative; the largest are parameters and tokens.
+inline constexpr double most_of_number = 1e12;
+inline constexpr int most_of_count = 1 << 24;
 inline void read_field(const Reader& value, double& field) {
-  constexpr double most = 1e12;
   field = value.number();
-  if (!(field >= 0 && field <= most)) value.fail("found " + value.dump() + ", expected a number from 0 to 1e12");
+  if (!(field >= 0 && field <= most_of_number))
+    value.fail("found " + value.dump() + ", expected a number from 0 to 1e12");
 }
-inline void read_field(const Reader& value, int& field) { field = value.integer(0, 1 << 24); }
+inline void read_field(const Reader& value, int& field) { field = value.integer(0, most_of_count); }
 inline void read_field(const Reader& value, bool& field) { field = value.boolean(); }
 inline void read_field(const Reader& value, std::string& field) { field = value.string(); }
 inline void read_field(const Reader& value, std::vector<std::string>& field) {
@@ -74,6 +77,38 @@ void read_fields(const Reader& object, Part& part) {
   describe(part, [&](std::string_view key, auto& field) {
     if (const auto value = object.find(key)) read_field(*value, field);
   });
+}
+
+// What read_field takes, for each of them.
+inline JsonSchema field_shape(double) { return shape::number(0, most_of_number); }
+inline JsonSchema field_shape(int) { return shape::whole(0, most_of_count); }
+inline JsonSchema field_shape(bool) { return shape::truth(); }
+inline JsonSchema field_shape(const std::string&) { return shape::text(); }
+inline JsonSchema field_shape(const std::vector<std::string>&) { return shape::list(shape::text()); }
+template <Dimension D>
+JsonSchema field_shape(const Quantity<D>&) {
+  return shape::quantity(D);
+}
+template <const auto& Names>
+JsonSchema field_shape(const NameSet<Names>&) {
+  return shape::list(shape::one_of(std::span<const std::string_view>(Names)));
+}
+template <Choice E>
+JsonSchema field_shape(E) {
+  return shape::one_of(std::span<const std::string_view>(choice_names(E{})));
+}
+template <class Part>
+Members<Part> part_members(const Part& part);
+template <Described Part>
+JsonSchema field_shape(const Part& part) {
+  return shape_of(part_members(part));
+}
+/// Rows of a part's fields, for its schema.
+template <class Part>
+Members<Part> part_members(const Part& part) {
+  Members<Part> rows;
+  describe(part, [&](std::string_view key, const auto& field) { rows.push_back({key, "", field_shape(field)}); });
+  return rows;
 }
 
 }  // namespace meshwright::parallel

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "meshwright/parallel/schema.hpp"
 #include "meshwright/workload/precision.hpp"
 #include "parallel/part_reader.hpp"
 
@@ -21,13 +22,49 @@ static void read_field(const Reader& value, ContextKindSet& field) {
   read_rows(value, context_kinds(), context_kind_names(), field);
 }
 static void read_field(const Reader& value, RankOrder& field) { field = read_order(value.string(), value.where()); }
+static JsonSchema field_shape(const ScheduleSet&) { return shape::list(shape::one_of(schedule_names())); }
+static JsonSchema field_shape(const ContextKindSet&) { return shape::list(shape::one_of(context_kind_names())); }
+static JsonSchema field_shape(const RankOrder&) { return shape::text(); }
 
 namespace {
 
+const Members<Framework>& release_members() {
+  static const Members<Framework> rows = [] {
+    Members<Framework> all = part_members(Framework{});
+    const JsonSchema by_precision = shape::map(recipe_shape()), texts = shape::list(shape::text());
+    all.push_back(needed<Framework>({"version", "", shape::text()}));
+    all.push_back({"date", "", shape::text()});
+    all.push_back({"aliases", "other names", texts});
+    all.push_back({"sources", "", shape::anything()});
+    all.push_back({"notes", "", shape::text()});
+    all.push_back({"by_precision", "recipes of single precisions", by_precision});
+    return all;
+  }();
+  return rows;
+}
+
+const Members<Framework>& stack_members() {
+  static const Members<Framework> rows = [] {
+    Members<Framework> all = part_members(Framework{});
+    const JsonSchema by_precision = shape::map(recipe_shape()), texts = shape::list(shape::text());
+    all.push_back({"description", "", shape::text()});
+    all.push_back({"sources", "", shape::anything()});
+    all.push_back(needed<Framework>({"name", "", shape::text()}));
+    all.push_back({"aliases", "other names", texts});
+    all.push_back({"title", "in words", shape::text()});
+    all.push_back({"flags", "dialects of launch configurations", texts});
+    all.push_back({"fitted", "figures that were fitted to runs", texts});
+    all.push_back({"notes", "", shape::text()});
+    all.push_back({"own_runs", "what `calibrate runs` learnt of one's own runs", shape::anything()});
+    all.push_back({"by_precision", "recipes of single precisions", by_precision});
+    all.push_back({"releases", "what changed with each", shape::list(shape_of(release_members()))});
+    return all;
+  }();
+  return rows;
+}
+
 void read_identity(const Reader& file, Framework& stack) {
-  allow_fields_and(file, stack,
-                   {"description", "sources", "name", "aliases", "title", "flags", "fitted", "notes", "by_precision",
-                    "releases", "own_runs"});
+  file.allow_only(keys_of(stack_members()));
   stack.name = file.at("name").string();
   stack.title = stack.title.empty() ? file.at("title").string() : file.string_or("title", stack.title);
   stack.notes = file.string_or("notes", stack.notes);
@@ -47,7 +84,7 @@ void add_releases(std::vector<Dated>& all, const Reader& file) {
   const auto list = file.find("releases");
   if (!list) return;
   for (const Reader& entry : list->items()) {
-    allow_fields_and(entry, Framework{}, {"version", "date", "aliases", "sources", "notes", "by_precision"});
+    entry.allow_only(keys_of(release_members()));
     const std::string version = entry.at("version").string();
     auto same = std::ranges::find_if(all, [&](const Dated& d) { return d.release.version == version; });
     if (same == all.end()) {
@@ -81,6 +118,8 @@ void read_by_precision(const std::vector<Reader>& stated, Framework& stack) {
 }
 
 }  // namespace
+
+JsonSchema stack_shape() { return shape_of(stack_members()); }
 
 Framework read_stack(std::span<const Reader> files, std::string_view version, std::string_view date,
                      ReleaseChoice* choice) {

@@ -5,16 +5,15 @@
 #include <nlohmann/json.hpp>
 
 #include "meshwright/parallel/pipeline.hpp"
+#include "parallel/drawn_pipeline.hpp"
 
 namespace meshwright::parallel {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int most_ops = 60'000;  // what a browser still scrolls smoothly
-
 /// Micro-batches to draw: all, or the most that keep the file readable (a multiple of pp for interleaving).
-int drawn_micro_batches(const Layout& layout, int micro_batches) {
+int drawn_micro_batches(const Layout& layout, int micro_batches, int most_ops) {
   const int per_batch = 3 * split_ways(layout);
   const int most = std::max(2 * layout.pp, most_ops / per_batch / layout.pp * layout.pp);
   return std::min(micro_batches, most);
@@ -61,20 +60,31 @@ Json track_name(int stage, const std::vector<Chunk>& chunks) {
 
 }  // namespace
 
-std::string pipeline_trace(const Job& job, const Prediction& prediction) {
+DrawnPipeline drawn_pipeline(const Job& job, const Prediction& prediction, int most_ops) {
   const Layout& layout = prediction.layout;
   const StepTime& time = prediction.time;
-  const int all = micro_batches(job.global_batch, layout), drawn = drawn_micro_batches(layout, all);
-  const PipelineSchedule schedule = effective_schedule(layout);
-  const std::vector<Chunk> chunks = pipeline_chunks(job.model, job.framework, layout);
-  const PipelineOrder order = pipeline_order(schedule, layout.pp, layout.vp, drawn);
+  DrawnPipeline drawn;
+  drawn.micro_batches = micro_batches(job.global_batch, layout);
+  drawn.shown = drawn_micro_batches(layout, drawn.micro_batches, most_ops);
+  drawn.schedule = effective_schedule(layout);
+  drawn.chunks = pipeline_chunks(job.model, job.framework, layout);
+  const PipelineOrder order = pipeline_order(drawn.schedule, layout.pp, layout.vp, drawn.shown);
   // Parts that are there twice are whole stages, each with its share of the micro-batches.
-  const double slots = static_cast<double>(all) / schedule->weight_copies;
-  const Seconds send = layout.pp > 1 ? time.pipeline / (2.0 * split_ways(layout) * all) : Seconds{};
-  const Timeline line = simulate(order, chunk_times(chunks, layout.pp, time, slots), send);
+  const double slots = static_cast<double>(drawn.micro_batches) / drawn.schedule->weight_copies;
+  const Seconds send = layout.pp > 1 ? time.pipeline / (2.0 * split_ways(layout) * drawn.micro_batches) : Seconds{};
+  drawn.line = simulate(order, chunk_times(drawn.chunks, layout.pp, time, slots), send);
+  return drawn;
+}
+
+std::string pipeline_trace(const Job& job, const Prediction& prediction) {
+  constexpr int most_ops = 60'000;  // what a browser still scrolls smoothly
+  const Layout& layout = prediction.layout;
+  const StepTime& time = prediction.time;
+  const DrawnPipeline drawn = drawn_pipeline(job, prediction, most_ops);
+  const Timeline& line = drawn.line;
   Json events = Json::array();
   for (int stage = 0; stage < layout.pp; ++stage) {
-    events.push_back(track_name(stage, chunks));
+    events.push_back(track_name(stage, drawn.chunks));
     for (const PipelineEvent& event : line.stages[static_cast<std::size_t>(stage)]) {
       events.push_back(event_slice(event, stage));
     }
@@ -87,8 +97,8 @@ std::string pipeline_trace(const Job& job, const Prediction& prediction) {
                          {"otherData",
                           {{"model", job.model.name},
                            {"layout", describe_layout(layout)},
-                           {"schedule", std::string(name(schedule))},
-                           {"micro_batches", fmt::format("{} of {}", drawn, all)},
+                           {"schedule", std::string(name(drawn.schedule))},
+                           {"micro_batches", fmt::format("{} of {}", drawn.shown, drawn.micro_batches)},
                            {"step_time_s", prediction.step_time.value()}}}};
   return document.dump();
 }

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "core/embedded.hpp"
+#include "meshwright/core/document.hpp"
 #include "meshwright/core/names.hpp"
 #include "meshwright/core/text.hpp"
 
@@ -70,7 +71,7 @@ std::string without_python_floats(std::string text) {
 }
 
 Transformer read_model_file(const std::string& path) {
-  const Reader reader = Reader::text(without_python_floats(read_file(path)), path);
+  const Reader reader = read_document(without_python_floats(read_file(path)), path);
   if (!reader.is_object()) reader.fail("expected an object: a Hugging Face config.json or a model file");
   if (reader.has("layers") && reader.has("hidden")) return read_model(reader);
   const std::filesystem::path file = path;
@@ -88,7 +89,7 @@ const std::vector<Transformer>& model_presets() {
 
 Transformer load_model(std::string_view name_or_path, const std::string& where) {
   const std::string name(name_or_path);
-  if (name.ends_with(".json") || name.ends_with(".json.gz")) return read_model_file(name);
+  if (names_document(name) && name != stdin_path) return read_model_file(name);
   std::error_code ignored;
   if (std::filesystem::is_directory(name, ignored)) return read_model_file(name + "/config.json");
   if (const Transformer* model = find_preset(name)) return *model;

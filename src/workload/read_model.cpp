@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "meshwright/workload/presets.hpp"
+#include "meshwright/workload/schema.hpp"
 #include "workload/fields.hpp"
 
 namespace meshwright::workload {
@@ -28,23 +29,39 @@ struct MemberReader {
   }
 };
 
+/// The same members as rows of a schema.
+struct MemberLister {
+  Members<Transformer>& rows;
+
+  void operator()(std::string_view key, int) const { rows.push_back({key, "", shape::whole(0, 2147483647)}); }
+  void operator()(std::string_view key, bool) const { rows.push_back({key, "", shape::truth()}); }
+  void operator()(std::string_view key, double) const { rows.push_back({key, "", shape::number(-1e300, 1e300)}); }
+};
+
 std::vector<std::string> strings(std::span<const std::string_view> names) { return {names.begin(), names.end()}; }
 
+constexpr int most = 10'000;  // layers
+
+const Members<LayerShape>& shape_members() {
+  static const Members<LayerShape> rows = {
+      choice_member<&LayerShape::mixer>("mixer", strings(mixer_names), ""),
+      choice_member<&LayerShape::feed>("feed", strings(feed_names), ""),
+      switch_member<&LayerShape::full_attention>("full_attention", "not within a window"),
+      whole_member<&LayerShape::kv_heads>("kv_heads", 0, 2147483647, "where they differ from the model's"),
+      whole_member<&LayerShape::ffn_hidden>("ffn_hidden", 0, 2147483647, "where it differs from the model's"),
+      {"layers", "that are alike", shape::whole(1, most)}};
+  return rows;
+}
+
 LayerShape read_shape(const Reader& reader) {
-  reader.allow_only({"mixer", "feed", "full_attention", "kv_heads", "ffn_hidden", "layers"});
   LayerShape shape;
-  if (const auto mixer = reader.find("mixer")) shape.mixer = static_cast<Mixer>(mixer->one_of(strings(mixer_names)));
-  if (const auto feed = reader.find("feed")) shape.feed = static_cast<FeedForward>(feed->one_of(strings(feed_names)));
-  shape.full_attention = reader.boolean_or("full_attention", true);
-  shape.kv_heads = reader.integer_or("kv_heads", 0);
-  shape.ffn_hidden = reader.integer_or("ffn_hidden", 0);
+  read_members(reader, shape_members(), shape);
   return shape;
 }
 
 /// Runs of equal blocks: [{"mixer": "mamba2", "feed": "none", "layers": 3}, ...].
 std::vector<LayerShape> read_pattern(const Reader& reader) {
   std::vector<LayerShape> pattern;
-  constexpr int most = 10'000;
   for (const Reader& run : reader.items()) {
     pattern.insert(pattern.end(), static_cast<std::size_t>(run.integer_or("layers", 1, 1, most)), read_shape(run));
     if (pattern.size() > static_cast<std::size_t>(most)) run.fail(fmt::format("more than {} layers", most));
@@ -75,9 +92,11 @@ void read_parts(const Reader& reader, Transformer& model) {
   }
 }
 
+constexpr std::string_view necessary[] = {"layers", "hidden", "heads", "vocab"};
+
 /// kv_heads = heads, head_dim = hidden / heads, an MoE without dense layers has no dense width.
 void fill_defaults(const Reader& reader, Transformer& model) {
-  for (const std::string_view key : {"layers", "hidden", "heads", "vocab"}) reader.at(key).integer(1);
+  for (const std::string_view key : necessary) reader.at(key).integer(1);
   if (model.kv_heads == 0) model.kv_heads = model.heads;
   if (model.head_dim == 0) {
     if (model.hidden % model.heads != 0) reader.fail("head_dim is missing, and hidden is no multiple of heads");
@@ -90,6 +109,26 @@ void fill_defaults(const Reader& reader, Transformer& model) {
 }
 
 }  // namespace
+
+JsonSchema model_shape() {
+  const Transformer usual;
+  Members<Transformer> rows = {{"name", "", shape::text()},
+                               {"family", "", shape::text()},
+                               {"source", "where it is described", shape::text()},
+                               {"aliases", "other names", shape::list(shape::text())}};
+  const auto part = [&](std::string_view key, std::string_view doc, auto visit) {
+    Members<Transformer> members;
+    visit(MemberLister{members});
+    rows.push_back({key, doc, shape_of(members)});
+  };
+  visit_fields(usual, MemberLister{rows});
+  for (Member<Transformer>& row : rows) row.needed = std::ranges::find(necessary, row.key) != std::end(necessary);
+  part("latent", "multi-head latent attention", [&](auto&& v) { visit_latent(usual.latent, v); });
+  part("sparse", "sparse attention", [&](auto&& v) { visit_sparse(usual.sparse, v); });
+  part("state_space", "state-space mixers", [&](auto&& v) { visit_state_space(usual.state_space, v); });
+  rows.push_back({"pattern", "runs of layers that are alike", shape::list(shape_of(shape_members()))});
+  return shape_of(rows);
+}
 
 Transformer read_model(const Reader& reader) {
   Transformer model;

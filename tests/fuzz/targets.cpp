@@ -19,6 +19,7 @@
 #include "meshwright/capacity/scenario.hpp"
 #include "meshwright/collectives/message_program.hpp"
 #include "meshwright/collectives/nccl_policy.hpp"
+#include "meshwright/core/document.hpp"
 #include "meshwright/core/files.hpp"
 #include "meshwright/core/text.hpp"
 #include "meshwright/cost/loggp.hpp"
@@ -238,6 +239,11 @@ void json(std::string_view input) {
   if (r.is_object()) r.keys();
 }
 
+void yaml(std::string_view input) {
+  const Reader r = read_document(input, "any.yaml");
+  require(Reader::text(r.dump(), "again").dump() == r.dump(), "YAML reads back as JSON");
+}
+
 template <void (*run)(std::string_view)>
 bool guarded(std::string_view input) {
   return refusable([&] { run(input); });
@@ -264,6 +270,7 @@ constexpr Target table[] = {
     {"topology", guarded<topology_dump>},
     {"trace", guarded<trace>},
     {"units", guarded<units>},
+    {"yaml", guarded<yaml>},
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "meshwright/parallel/prediction.hpp"
 #include "parallel/jobs.hpp"
 
 namespace meshwright::parallel {
@@ -138,7 +139,9 @@ TEST(Launcher, EveryFrameworkHasItsDialectAndNoOther) {
     for (const std::string& dialect : launcher_dialects()) {
       const bool own = std::find(stack.flags.begin(), stack.flags.end(), dialect) != stack.flags.end();
       if (own) {
-        EXPECT_GT(launcher_flags(job, {.dp = 64}, dialect).size(), 5U) << stack.name << " " << dialect;
+        const int zero_stage = dialect == "accelerate" ? 3 : 1;  // FSDP has no stage 1
+        EXPECT_GT(launcher_flags(job, {.dp = 64, .zero_stage = zero_stage}, dialect).size(), 5U)
+            << stack.name << " " << dialect;
         EXPECT_FALSE(launcher_release(job, dialect).empty());
       } else if (!stack.flags.empty()) {
         EXPECT_THROW(launcher_flags(job, {.dp = 64}, dialect), Error) << stack.name << " " << dialect;
@@ -147,6 +150,32 @@ TEST(Launcher, EveryFrameworkHasItsDialectAndNoOther) {
     for (const std::string& own : stack.flags) EXPECT_THAT(launcher_dialects(), Contains(own)) << stack.name;
   }
   EXPECT_THROW(launcher_flags(test_job(llama_8b(), 8, 4096, 64, "pytorch-fsdp"), {.tp = 8}, "fsdp"), Error);
+}
+
+TEST(Launcher, AFileHasItsSyntaxAndWhatIsPredicted) {
+  const Layout layout{.tp = 2, .dp = 32};
+  const Job megatron = test_job(llama_8b(), 64, 4096, 256);
+  const std::string script = launch_file(megatron, predict(megatron, layout), "megatron");
+  EXPECT_THAT(script, testing::StartsWith("# "));
+  EXPECT_THAT(script, HasSubstr("# predicted: "));
+  EXPECT_THAT(script, HasSubstr("MESHWRIGHT_ARGS=(\n"));
+  EXPECT_THAT(script, HasSubstr("  --tensor-model-parallel-size 2\n"));
+  EXPECT_THAT(launch_file(megatron, predict(megatron, layout), "bridge"),
+              HasSubstr("  model.tensor_model_parallel_size=2\n"));
+  const Job nano = test_job(llama_8b(), 64, 4096, 256, "nanotron");
+  EXPECT_THAT(launch_file(nano, predict(nano, layout)), HasSubstr("parallelism:\n  dp: 32\n  tp: 2\n"));
+  const Job zero = test_job(llama_8b(), 64, 4096, 256, "deepspeed");
+  const Reader json = Reader::text(launch_file(zero, predict(zero, {.dp = 64, .zero_stage = 3})), "ds_config.json");
+  EXPECT_EQ(json.at("zero_optimization").at("stage").integer(), 3);
+  EXPECT_GT(json.at("_comment").items().size(), 3U);
+}
+
+// FSDP shards gradients with the optimizer; NeMo's strategy has the distributed optimizer alone.
+TEST(Launcher, WhatADialectCannotSayIsRefused) {
+  EXPECT_THROW(
+      launcher_flags(test_job(llama_8b(), 8, 4096, 64, "pytorch-fsdp"), {.dp = 8, .zero_stage = 1}, "accelerate"),
+      Error);
+  EXPECT_THROW(launcher_flags(test_job(llama_8b(), 8, 4096, 64), {.dp = 8, .zero_stage = 3}, "nemo"), Error);
 }
 
 TEST(Launcher, UnknownDialectIsRefused) {

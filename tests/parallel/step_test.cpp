@@ -159,7 +159,7 @@ TEST(Step, AnUndividedVocabularySlowsTheHead) {
   const Job as_it_is = with_stack(padded, [](Framework& stack) { stack.rules.vocab_multiple = 0; });
   const auto head = [](const Job& job, int tp) {
     Tables tables(job);
-    return tables.entries({.tp = tp, .dp = 8 / tp}).shard->head.forward.compute;
+    return tables.entries({.tp = tp, .dp = 8 / tp}).shard->sections.back().forward.compute;
   };
   EXPECT_GT(head(as_it_is, 1), 1.5 * head(padded, 1));
   EXPECT_NEAR(head(as_it_is, 2) / head(padded, 2), 1, 0.02);  // 25,128 columns are a multiple of eight

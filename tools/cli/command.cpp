@@ -6,8 +6,10 @@
 #include <charconv>
 #include <iostream>
 
+#include "meshwright/core/document.hpp"
 #include "meshwright/core/error.hpp"
 #include "meshwright/hardware/catalog.hpp"
+#include "output.hpp"
 
 namespace meshwright::cli {
 namespace {
@@ -62,6 +64,10 @@ constexpr std::array table = {
         "import", "Read what a stack is launched with into a job", add_import,
         "  meshwright import launch pretrain.sh --cluster dgx-h100 --gpus 64 --output job.json\n"
         "  meshwright import launch config_llama.yaml --framework nanotron --cluster dgx-h100 --model llama-3.1-8b"},
+    Command{"cluster", "Describe a cluster of your own", add_cluster,
+            "  meshwright cluster new --node dgx-h100 --nodes 64 --nic '400 Gb/s' --fabric roce --output mine.yaml\n"
+            "  meshwright cluster check mine.yaml\n"
+            "  meshwright plan --cluster mine.yaml --model llama-3.1-70b --global-batch 512 --seq-len 8k"},
     Command{"whatif", "Compare clusters by time, money and risk", add_whatif,
             "  meshwright whatif examples/whatif/ib-or-roce.json\n"
             "  meshwright whatif scenario.json --html report.html --csv results.csv\n"
@@ -69,7 +75,14 @@ constexpr std::array table = {
     Command{"hardware", "List and show the hardware database", add_hardware,
             "  meshwright hardware list\n"
             "  meshwright hardware show H100-SXM5-80GB\n"
-            "  meshwright hardware show dgx-h100 --json"},
+            "  meshwright hardware show dgx-h100 --json > mine.json   # --cluster takes it, edited or as it is"},
+    Command{"schema", "JSON Schema of job, cluster, scenario and overlay files", add_schema,
+            "  meshwright schema cluster > cluster.schema.json        # then \"$schema\": \"cluster.schema.json\""},
+    Command{"completion", "Completion of the command line, for your shell", add_completion,
+            "  source <(meshwright completion bash)                   # or in ~/.bashrc\n"
+            "  meshwright completion zsh > ~/.zfunc/_meshwright\n"
+            "  meshwright completion fish > ~/.config/fish/completions/meshwright.fish"},
+    Command{"man", "The manual page, for man(1)", add_man, "  meshwright man > meshwright.1 && man ./meshwright.1"},
 };
 
 // The innermost command that the arguments got to.
@@ -84,6 +97,7 @@ std::vector<std::string> spellings(const CLI::App& app) {
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
   }
   for (const CLI::App* sub : app.get_subcommands({})) names.push_back(sub->get_name());
+  if (app.get_parent() != nullptr) names.insert(names.end(), {"--hardware", "--color"});
   return names;
 }
 
@@ -109,6 +123,18 @@ CLI::Validator whole_number(long long least, long long most) {
   return CLI::Validator(check, "");
 }
 
+CLI::Validator whole_size(int least, int most) {
+  const auto transform = [=](std::string& text) -> std::string {
+    try {
+      text = std::to_string(parse_size(text, "", least, most));
+      return "";
+    } catch (const Error& e) {
+      return e.what_happened();
+    }
+  };
+  return CLI::Validator(transform, "");
+}
+
 CLI::Validator decimal_number(double least, double most) {
   const auto check = [=](const std::string& text) -> std::string {
     double value = 0;
@@ -128,7 +154,7 @@ CLI::Validator overlay_folder() {
   const auto check = [](const std::string& text) -> std::string {
     std::error_code failed;
     for (const auto& entry : std::filesystem::directory_iterator(text, failed)) {
-      if (entry.path().extension() == ".json") return "";
+      if (is_document_file(entry.path())) return "";
     }
     if (!text.empty() && !std::filesystem::exists(text, failed)) {  // or an overlay that ships
       try {
@@ -137,7 +163,7 @@ CLI::Validator overlay_folder() {
       } catch (const Error&) {
       }
     }
-    return fmt::format("found '{}', expected a folder with *.json files", text);
+    return fmt::format("found '{}', expected a folder with *.json or *.yaml files", text);
   };
   return CLI::Validator(check, "");
 }
@@ -155,12 +181,13 @@ std::string one_line(std::string_view text) {
 }
 
 void print_json(const nlohmann::ordered_json& document) {
+  prints_data();
   std::cout << document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << "\n";
 }
 
 std::string explain_parse_error(const CLI::App& root, const CLI::ParseError& error) {
   const CLI::App* app = reached(root);
-  const std::vector<std::string> left = app->remaining(true);
+  const std::vector<std::string> left = root.remaining(true);  // what a command doesn't know falls through to here
   std::string text;
   if (!left.empty()) {
     const std::vector<std::string> names = spellings(*app);

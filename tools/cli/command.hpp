@@ -21,7 +21,7 @@
 
 namespace meshwright::cli {
 
-/// Options that stand before the command's name.
+/// Options of the program, before or behind the command's name.
 struct Globals {
   std::filesystem::path hardware;  ///< --hardware DIR: overlays of the hardware database
 };
@@ -39,6 +39,10 @@ struct Command {
 };
 std::span<const Command> commands();
 
+void add_cluster(CLI::App& command, const Globals& globals);
+void add_completion(CLI::App& command, const Globals& globals);
+void add_man(CLI::App& command, const Globals& globals);
+void add_schema(CLI::App& command, const Globals& globals);
 void add_algorithms(CLI::App& command, const Globals& globals);
 void add_plan(CLI::App& command, const Globals& globals);
 void add_predict(CLI::App& command, const Globals& globals);
@@ -54,6 +58,8 @@ void add_whatif(CLI::App& command, const Globals& globals);
 /// What an option takes: a whole number in decimal digits (not "010", "0x10" or "1e3"), a finite number, a text that is
 /// not empty, a folder with *.json in it. Anything else is refused with what was found and what is expected.
 CLI::Validator whole_number(long long least, long long most);
+/// The same, and "4k" or "1M" in powers of two: a transformation.
+CLI::Validator whole_size(int least, int most);
 CLI::Validator decimal_number(double least, double most);
 CLI::Validator some_text();
 CLI::Validator overlay_folder();

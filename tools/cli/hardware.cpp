@@ -11,6 +11,7 @@
 #include "command.hpp"
 #include "hardware_sheet.hpp"
 #include "meshwright/core/units.hpp"
+#include "meshwright/hardware/cluster_file.hpp"
 #include "table.hpp"
 
 namespace meshwright::cli {
@@ -195,7 +196,15 @@ std::vector<Sheet> sheets(const Catalog& catalog, std::string_view name, std::st
 void show(const Options& options, const Globals& globals) {
   const Catalog catalog = load_catalog(globals.hardware);
   const std::vector<Sheet> found = sheets(catalog, options.name, options.kind);
-  if (options.json) return print_json(to_json(found.front()));
+  if (options.json) {
+    Json document = to_json(found.front());
+    // What --cluster takes: the sheet can be given back as it is.
+    if (found.front().kind == "node")
+      document["spec"] = Json::parse(to_json(spelled_out(catalog.node(found.front().name))));
+    if (found.front().kind == "cluster")
+      document["spec"] = Json::parse(to_json(spelled_out(catalog.cluster(found.front().name), *catalog.data())));
+    return print_json(document);
+  }
   std::cout << to_text(found.front());
   for (std::size_t i = 1; i < found.size(); ++i)
     std::cout << dim(fmt::format("\nThere is also a {} {}: --kind {}", found[i].kind, found[i].name, found[i].kind))

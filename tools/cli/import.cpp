@@ -9,6 +9,7 @@
 #include "meshwright/calibrate/run_logs.hpp"
 #include "meshwright/core/reader.hpp"
 #include "meshwright/parallel/job.hpp"
+#include "output.hpp"
 #include "table.hpp"
 
 namespace meshwright::cli {
@@ -25,6 +26,7 @@ void run(const Options& o, const Globals& globals) {
   read_job(Reader::text(text, o.file), load_catalog(globals.hardware));  // refuses what no job can be
   for (const std::string& note : launch.notes) std::cerr << wrap(note);
   if (o.output.empty()) {
+    prints_data();
     std::cout << text;
     return;
   }

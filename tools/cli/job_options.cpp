@@ -1,6 +1,8 @@
 #include "job_options.hpp"
 
 #include "command.hpp"
+#include "meshwright/core/document.hpp"
+#include "meshwright/hardware/cluster_file.hpp"
 
 namespace meshwright::cli {
 namespace {
@@ -39,13 +41,15 @@ void add_job_options(CLI::App& command, JobOptions& o) {
       ->type_name("CLUSTER");
   command.add_option("--nodes", o.nodes, "Nodes, with a node name")->check(whole_number(1, largest_count));
   command.add_option("--gpus", o.gpus, "Accelerators to use; all of the cluster by default")
-      ->check(whole_number(1, largest_count));
-  command.add_option("--global-batch", o.global_batch, "Sequences a step")
+      ->transform(whole_size(1, largest_count));
+  command.add_option("--global-batch", o.global_batch, "Sequences a step: 2048, 2k")
       ->required()
-      ->check(whole_number(1, largest_count));
-  command.add_option("--seq-len", o.seq_len, "Tokens a sequence")->required()->check(whole_number(1, largest_count));
+      ->transform(whole_size(1, largest_count));
+  command.add_option("--seq-len", o.seq_len, "Tokens a sequence: 8192, 8k")
+      ->required()
+      ->transform(whole_size(1, largest_count));
   command.add_option("--document-len", o.document_len, "Tokens of a document in packed sequences; seq-len by default")
-      ->check(whole_number(1, largest_count));
+      ->transform(whole_size(1, largest_count));
   command.add_option("--precision", o.precision, "bf16, fp8, mxfp8, ...; bf16 by default")
       ->type_name("RECIPE")
       ->check(some_text());
@@ -66,7 +70,7 @@ void add_job_options(CLI::App& command, JobOptions& o) {
 
 JobSpec job_spec(const JobOptions& o) {
   JobSpec spec{.model = o.model,
-               .cluster = {.of = o.cluster, .nodes = o.nodes, .accelerators = o.gpus, .where = "--cluster"},
+               .cluster = narrowed(cluster_spec_of(o.cluster, "--cluster"), o.nodes, o.gpus, o.cluster),
                .seq_len = o.seq_len,
                .global_batch = o.global_batch,
                .precision = o.precision,

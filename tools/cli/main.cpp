@@ -12,12 +12,19 @@
 #include "meshwright/core/text.hpp"
 #include "meshwright/version.hpp"
 #include "output.hpp"
+#include "terminal.hpp"
 
 namespace meshwright::cli {
 namespace {
 
 // 70 and 74 are EX_SOFTWARE and EX_IOERR of sysexits.h.
 constexpr int exit_negative = 1, exit_bad_input = 2, exit_internal = 70, exit_output = 74;
+
+/// The options of the program may stand behind a command, too.
+void fall_through(CLI::App& command) {
+  command.fallthrough();
+  for (CLI::App* sub : command.get_subcommands({})) fall_through(*sub);
+}
 
 void define(CLI::App& root, Globals& globals) {
   root.description("Meshwright plans the parallel layout and the cluster for training a large model.");
@@ -26,11 +33,16 @@ void define(CLI::App& root, Globals& globals) {
   root.add_option("--hardware", globals.hardware, "Folder of *.json overlays of the hardware database")
       ->check(overlay_folder())
       ->type_name("DIR");
-  root.fallthrough(false);
+  root.add_option_function<std::string>(
+          "--color", [](const std::string& when) { set_color(when); },
+          "When to style: auto, always, never; auto by default")
+      ->check(CLI::IsMember({"auto", "always", "never"}))
+      ->type_name("WHEN");
   for (const Command& row : commands()) {
     CLI::App* command = root.add_subcommand(std::string(row.name), std::string(row.summary));
     row.add(*command, globals);
     command->footer("Examples:\n" + std::string(row.examples) + "\n");
+    fall_through(*command);
   }
 }
 

@@ -43,8 +43,15 @@ class Output : public std::streambuf {
   int failed_ = 0;
 };
 
-/// `text` in a style of a terminal (its SGR code), for Output to show.
+/// From here on what is printed is for machines: whatever the locale, it stays as it is.
+void prints_data();
+
+/// `text` in a style of a terminal (its SGR code), which Output shows where there is one.
 std::string marked(std::string_view text, std::string_view code);
+
+/// The length of the style mark that `text` begins with ("\x01" "31" "\x02", which Output shows as "\x1b[31m"); 0 where
+/// none begins here.
+std::size_t style_at(std::string_view text);
 
 /// Opens what stands closed of stdin, stdout and stderr, so that no file gets their numbers and what is meant for them.
 /// What is written to a stdout that stood closed fails.

@@ -12,8 +12,10 @@
 #include "meshwright/capacity/json.hpp"
 #include "meshwright/capacity/objectives.hpp"
 #include "meshwright/core/units.hpp"
+#include "meshwright/parallel/json.hpp"
 #include "meshwright/parallel/launcher.hpp"
 #include "meshwright/search/json.hpp"
+#include "meshwright/search/report.hpp"
 #include "meshwright/search/search.hpp"
 #include "prediction_text.hpp"
 #include "run_options.hpp"
@@ -27,7 +29,7 @@ struct Options {
   JobOptions job;
   SearchChoices search;
   RunOptions run;
-  std::string flags;
+  std::string flags, html, launch;
   bool json = false;
 };
 
@@ -116,6 +118,39 @@ std::string helps_text(const std::vector<Help>& helps) {
     table.add({"  " + help.what, help.change, format(help.step_time), fmt::format("{:+.1f} %", 100 * help.gain)});
   }
   return table.render() + "\n";
+}
+
+/// What was left open: the best of each choice.
+std::string open_text(const std::vector<Variant>& variants) {
+  if (variants.empty()) return "";
+  constexpr std::size_t most = 12;
+  Table table({{"left open", Align::left}, {"step"}, {"MFU"}, {"memory"}, {"layout", Align::left}});
+  std::size_t none = 0, shown = 0;
+  for (const Variant& variant : variants) {
+    none += variant.result.best.empty() ? 1 : 0;
+    if (variant.result.best.empty() || ++shown > most) continue;
+    const Prediction& p = variant.result.best.front().prediction;
+    table.add({variant.words, format(p.step_time), format_percent(p.mfu), format(p.memory.reserved),
+               describe_layout(p.layout)});
+  }
+  std::string out = table.render();
+  if (shown > most) out += fmt::format("  and {} more; --json has all\n", shown - most);
+  if (none > 0) out += fmt::format("  nothing runs with {} others\n", none);
+  return out + "\n";
+}
+
+nlohmann::ordered_json open_json(const std::vector<Variant>& variants) {
+  auto list = nlohmann::ordered_json::array();
+  for (const Variant& variant : variants) {
+    nlohmann::ordered_json entry = {{"choice", variant.words},
+                                    {"precision", variant.job.precision.name},
+                                    {"framework", variant.job.framework.name},
+                                    {"best", nullptr}};
+    if (!variant.result.best.empty())
+      entry["best"] = nlohmann::ordered_json::parse(to_json(variant.result.best.front().prediction));
+    list.push_back(std::move(entry));
+  }
+  return list;
 }
 
 /// Sentences under a title, each on lines of its own.
@@ -207,23 +242,37 @@ std::string no_layout(const Job& job, const SearchResult& result) {
 
 void run(const Options& options, const Globals& globals) {
   const Catalog catalog = load_catalog(globals.hardware);
-  const Job job = make_job(job_spec(options.job), catalog);
-  if (!options.flags.empty()) launcher_flags(job, Layout{}, options.flags);  // a bad dialect is refused before the work
+  const Job stated = make_job(job_spec(options.job), catalog);
+  if (!options.flags.empty() || !options.launch.empty())
+    launcher_release(stated, options.flags);  // a bad dialect is refused before the work
   if (!options.run.tokens.empty()) parse_tokens(options.run.tokens, "--tokens");
   const RunAssumptions assumptions = run_assumptions(options.run);
-  const PlanOptions wanted = plan_options(options.search, job, run_objectives(catalog, assumptions));
+  const PlanOptions wanted = plan_options(options.search, stated, run_objectives(catalog, assumptions));
+  const std::vector<Variant> variants = open_variants(options.search, stated, wanted.search);
+  const Job job = variants.empty() ? stated : variants.front().job;
   const Plan plan = plan_with_progress(job, wanted);
   const SearchResult& result = plan.result;
   const std::vector<RunEstimate> runs = runs_of(catalog, job, result, options.run, assumptions);
+  std::vector<std::string> flags;
+  if (!options.flags.empty() && !result.best.empty()) {
+    const Layout& best = result.best.front().prediction.layout;
+    flags = launcher_flags(with_accelerators(job, best.accelerators()), best, options.flags);
+  }
+  if (!options.html.empty()) write_file(options.html, to_html(job, plan, flags));
+  if (!options.launch.empty() && !result.best.empty()) {
+    const Prediction& best = result.best.front().prediction;
+    write_file(options.launch, launch_file(with_accelerators(job, best.layout.accelerators()), best, options.flags));
+  }
   if (options.json) {
     auto document = document_of(job, plan, runs, assumptions);
-    if (!options.flags.empty() && !result.best.empty()) {
-      const Layout& best = result.best.front().prediction.layout;
-      document["flags"] = launcher_flags(with_accelerators(job, best.accelerators()), best, options.flags);
+    if (!variants.empty()) document["open"] = open_json(variants);
+    if (!flags.empty()) {
+      document["flags"] = flags;
       document["flags_release"] = launcher_release(job, options.flags);
     }
     print_json(document);
   } else if (!result.best.empty()) {
+    std::cout << open_text(variants);
     print_people(job, plan, wanted.search, options.flags, runs);
   }
   if (result.best.empty()) {
@@ -245,6 +294,14 @@ void add_plan(CLI::App& command, const Globals& globals) {
   add_run_options(command, options->run);
   command.add_option("--flags", options->flags, "Print launcher flags: megatron, torchtitan, ...")
       ->type_name("DIALECT")
+      ->check(some_text());
+  command
+      .add_option("--launch", options->launch,
+                  "Also a launch file of the stack (or of --flags), with what is predicted")
+      ->type_name("FILE")
+      ->check(some_text());
+  command.add_option("--html", options->html, "Also a page to mail or print: no scripts, nothing from elsewhere")
+      ->type_name("FILE")
       ->check(some_text());
   command.add_flag("--json", options->json, "One JSON document on stdout");
   command.callback([options, &globals] { run(*options, globals); });

@@ -12,6 +12,7 @@
 #include "meshwright/parallel/launcher.hpp"
 #include "meshwright/parallel/pipeline.hpp"
 #include "meshwright/parallel/prediction.hpp"
+#include "meshwright/parallel/report.hpp"
 #include "prediction_text.hpp"
 #include "table.hpp"
 #include "trace_text.hpp"
@@ -20,7 +21,7 @@ namespace meshwright::cli {
 namespace {
 
 struct Options {
-  std::string job, trace, flags;
+  std::string job, trace, flags, html, launch;
   std::vector<std::string> measured;
   bool json = false, explain = false;
 };
@@ -72,6 +73,12 @@ void answer(const Options& options, const Job& job, const Layout& layout, Rule r
   if (refused == nullptr || refused == memory_rule()) {
     const Prediction prediction = predict(job, layout);
     if (!options.trace.empty()) write_file(options.trace, pipeline_trace(job, prediction));
+    if (!options.launch.empty() && refused == nullptr)
+      write_file(options.launch, launch_file(job, prediction, options.flags));
+    if (!options.html.empty()) {
+      const std::string words = refused == nullptr ? "" : violation_of(job, layout, refused).text();
+      write_file(options.html, to_html(job, prediction, words));
+    }
     if (options.json) {
       document = nlohmann::ordered_json::parse(to_json(prediction));
       document["explanation"] = nlohmann::ordered_json::parse(to_json(explain(job, prediction)));
@@ -106,7 +113,8 @@ void run(const Options& options, const Globals& globals) {
   const Job job = read_job(file, load_catalog(globals.hardware));
   if (!job.layout) file.at("layout");  // refuses
   const Layout layout = *job.layout;
-  if (!options.flags.empty()) launcher_flags(job, layout, options.flags);  // a bad dialect prints nothing else
+  if (!options.flags.empty() || !options.launch.empty())
+    launcher_flags(job, layout, options.flags);  // a bad dialect prints nothing else
   const Rule refused = refusal(job, layout);
   answer(options, job, layout, refused);
   if (refused != nullptr) throw Negative{"cannot run: " + violation_of(job, layout, refused).text()};
@@ -128,6 +136,14 @@ void add_predict(CLI::App& command, const Globals& globals) {
       ->check(some_text());
   command.add_option("--flags", options->flags, "Print launcher flags: megatron, torchtitan, ...")
       ->type_name("DIALECT")
+      ->check(some_text());
+  command
+      .add_option("--launch", options->launch,
+                  "Also a launch file of the stack (or of --flags), with what is predicted")
+      ->type_name("FILE")
+      ->check(some_text());
+  command.add_option("--html", options->html, "Also a page to mail or print: no scripts, nothing from elsewhere")
+      ->type_name("FILE")
       ->check(some_text());
   command.add_flag("--explain", options->explain, "Every term with its formula, parameter and source");
   command.add_flag("--json", options->json, "One JSON document on stdout");

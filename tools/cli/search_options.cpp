@@ -77,6 +77,10 @@ void add_search_options(CLI::App& command, SearchChoices& c) {
   command.add_option("--why-not", c.why_not, "What stands in the way of a layout that you expected: tp=8,pp=4")
       ->type_name("AXIS=VALUE,")
       ->check(some_text());
+  command.add_option("--open", c.open, "Also search what is stated or usual: precision,framework,offload")
+      ->type_name("NAME,")
+      ->delimiter(',')
+      ->check(CLI::IsMember(open_choices()));
   command.add_option("--top", c.options.top, "Layouts to show")->check(whole_number(1, 1000))->capture_default_str();
   command.add_option("--max-micro-batch", c.options.space.max_micro_batch, "Largest micro-batch tried")
       ->check(whole_number(1, 1024))
@@ -97,6 +101,19 @@ PlanOptions plan_options(const SearchChoices& c, const Job& job, const std::vect
                                                                    [](const Objective& o) { return o.over_counts; });
   if (counts) options.accelerators = accelerator_counts(job);
   return plan;
+}
+
+std::vector<Variant> open_variants(const SearchChoices& choices, const Job& job, SearchOptions options) {
+  if (choices.open.empty()) return {};
+  const Interrupt interrupt;
+  Progress shown("searching");
+  options.progress = [&](const search::Progress& progress) {
+    shown.show(progress.done, progress.total);
+    return !interrupt.asked();
+  };
+  options.top = 1;
+  options.pareto.clear();
+  return search_open(job, options, choices.open, "--open");
 }
 
 Plan plan_with_progress(const Job& job, PlanOptions options) {

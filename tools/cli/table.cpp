@@ -1,20 +1,15 @@
 #include "table.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 
 #include "output.hpp"
+#include "terminal.hpp"
 
 namespace meshwright::cli {
 namespace {
 
-std::string styled(std::string_view text, std::string_view code) {
-  if (!is_terminal()) return std::string(text);
-  return marked(text, code);
-}
+constexpr std::size_t usual_width = 100;
 
 bool is_heading(const std::vector<std::string>& row) { return row.size() == 1 && row[0].starts_with('\n'); }
 
@@ -43,19 +38,23 @@ void trim_right(std::string& text) { text.erase(text.find_last_not_of(' ') + 1);
 }  // namespace
 
 std::size_t display_width(std::string_view text) {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+  std::size_t width = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t style = style_at(text.substr(at));
+    width += style == 0 && (text[at] & 0xC0) != 0x80 ? 1 : 0;
+    at += std::max<std::size_t>(1, style);
+  }
+  return width;
 }
 
-bool is_terminal() {
-  static const bool terminal = isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr;
-  return terminal;
-}
-std::string bold(std::string_view text) { return styled(text, "1"); }
-std::string dim(std::string_view text) { return styled(text, "2"); }
-std::string yellow(std::string_view text) { return styled(text, "33"); }
+std::string bold(std::string_view text) { return marked(text, "1"); }
+std::string dim(std::string_view text) { return marked(text, "2"); }
+std::string yellow(std::string_view text) { return marked(text, "33"); }
 
 std::string bar(double fraction, std::size_t width) {
   if (!(fraction > 0)) return "";
+  const std::size_t missing = usual_width - std::min(usual_width, terminal().width);
+  width -= std::min(missing, width / 2);
   const auto blocks = static_cast<std::size_t>(std::lround(std::min(1.0, fraction) * static_cast<double>(width)));
   std::string out;
   for (std::size_t i = 0; i < std::max<std::size_t>(1, blocks); ++i) out += "█";
@@ -63,6 +62,7 @@ std::string bar(double fraction, std::size_t width) {
 }
 
 std::string wrap(std::string_view text, std::size_t indent, std::size_t width) {
+  if (width == 0) width = std::min(usual_width, terminal().width);
   const std::string margin(indent, ' ');
   std::string out, line;
   for (std::size_t start = 0; start < text.size();) {
@@ -86,7 +86,41 @@ void Table::add(std::vector<std::string> cells) {
 
 void Table::add_heading(std::string text) { rows_.push_back({"\n" + std::move(text)}); }
 
+namespace {
+
+/// Takes columns from the widest text column, one at a time, until the table fits.
+void narrow(std::vector<std::size_t>& widths, const std::vector<Column>& columns, std::size_t width) {
+  constexpr std::size_t least = 12;
+  std::size_t sum = 2 * (columns.empty() ? 0 : columns.size() - 1);
+  for (const std::size_t w : widths) sum += w;
+  for (; sum > width; --sum) {
+    std::size_t victim = columns.size();
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      const bool wider = victim == columns.size() || widths[c] > widths[victim];
+      if (columns[c].align == Align::left && widths[c] > least && wider) victim = c;
+    }
+    if (victim == columns.size()) break;
+    --widths[victim];
+  }
+}
+
+/// A cell's lines: cut to its column, or folded at spaces.
+std::vector<std::string> lines_of(const std::string& cell, std::size_t width, bool folds) {
+  if (!folds || display_width(cell) <= width) return {cut(cell, width)};
+  std::vector<std::string> lines;
+  const std::string wrapped = wrap(cell, 0, width);
+  for (std::size_t at = 0; at < wrapped.size();) {
+    const std::size_t end = wrapped.find('\n', at);
+    lines.push_back(cut(wrapped.substr(at, end - at), width));
+    at = end + 1;
+  }
+  return lines;
+}
+
+}  // namespace
+
 std::string Table::render(std::size_t width) const {
+  if (width == 0) width = terminal().width;
   std::vector<std::size_t> widths;
   for (std::size_t c = 0; c < columns_.size(); ++c) {
     std::size_t widest = display_width(columns_[c].head);
@@ -95,29 +129,32 @@ std::string Table::render(std::size_t width) const {
     }
     widths.push_back(widest);
   }
+  narrow(widths, columns_, width);
   std::size_t sum = 2 * (columns_.empty() ? 0 : columns_.size() - 1);
   for (const std::size_t w : widths) sum += w;
-  for (; sum > width; --sum) {  // take columns from the widest text column, one at a time
-    std::size_t victim = columns_.size();
-    for (std::size_t c = 0; c < columns_.size(); ++c) {
-      const bool wider = victim == columns_.size() || widths[c] > widths[victim];
-      if (columns_[c].align == Align::left && widths[c] > 12 && wider) victim = c;
-    }
-    if (victim == columns_.size()) break;
-    --widths[victim];
-  }
+  const std::string gap(sum > width ? 1 : 2, ' ');  // figures are never cut
   const auto line = [&](const std::vector<std::string>& cells) {
     std::string out;
-    for (std::size_t c = 0; c < columns_.size(); ++c) {
-      out += (c == 0 ? "" : "  ") + padded(cut(cells[c], widths[c]), widths[c], columns_[c].align);
-    }
+    for (std::size_t c = 0; c < columns_.size(); ++c)
+      out += (c == 0 ? "" : gap) + padded(cells[c], widths[c], columns_[c].align);
     trim_right(out);
+    return out;
+  };
+  const auto block = [&](const std::vector<std::string>& cells) {
+    std::vector<std::vector<std::string>> lines;
+    for (std::size_t c = 0; c < columns_.size(); ++c) {
+      const std::vector<std::string> own = lines_of(cells[c], widths[c], c == folded_);
+      if (lines.size() < own.size()) lines.resize(own.size(), std::vector<std::string>(columns_.size()));
+      for (std::size_t i = 0; i < own.size(); ++i) lines[i][c] = own[i];
+    }
+    std::string out;
+    for (const auto& one : lines) out += (out.empty() ? "" : "\n") + line(one);
     return out;
   };
   std::vector<std::string> heads;
   for (const Column& column : columns_) heads.push_back(column.head);
-  std::string out = bold(line(heads)) + "\n";
-  for (const auto& row : rows_) out += is_heading(row) ? row[0] + "\n" : line(row) + "\n";
+  std::string out = bold(block(heads)) + "\n";
+  for (const auto& row : rows_) out += is_heading(row) ? row[0] + "\n" : block(row) + "\n";
   return out;
 }
 

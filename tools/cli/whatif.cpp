@@ -10,6 +10,7 @@
 #include "interrupt.hpp"
 #include "meshwright/capacity/report.hpp"
 #include "meshwright/core/units.hpp"
+#include "output.hpp"
 #include "prediction_text.hpp"
 #include "progress.hpp"
 #include "table.hpp"
@@ -170,7 +171,7 @@ void run(const Options& options, const Globals& globals) {
   if (!options.csv.empty()) write_file(options.csv, to_csv(answer, scenario));
   if (!options.html.empty()) write_file(options.html, to_html(report));
   if (options.json)
-    std::cout << to_json(report) << "\n";
+    prints_data(), std::cout << to_json(report) << "\n";
   else
     print_people(report);
   if (std::none_of(answer.best.begin(), answer.best.end(), [](const Best& b) { return b.result.has_value(); }))

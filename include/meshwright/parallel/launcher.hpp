@@ -9,20 +9,28 @@
 
 namespace meshwright::parallel {
 
-/// Names of the dialects: "megatron", "megatron-deepspeed", "torchtitan", "nanotron", "deepspeed", "fsdp", "maxtext".
+/// Names of the dialects: "megatron", "bridge", "nemo", "megatron-deepspeed", "torchtitan", "nanotron", "deepspeed",
+/// "accelerate", "fsdp", "maxtext".
 std::vector<std::string> launcher_dialects();
 
 /// One flag (with its value) a string, model shape first. An empty dialect is the framework's own. Error("--flags",
 /// ...) for an unknown one, with the nearest spelling, for that of another stack than the job's, and for one that has
 /// no key for an axis of the layout.
 ///   megatron            command line of Megatron-LM's pretrain_gpt.py (megatron/training/arguments.py)
+///   bridge              overrides of Megatron-Bridge's ConfigContainer (megatron/bridge/training/config.py)
+///   nemo                overrides of a NeMo 2.0 recipe (nemo/lightning)
 ///   megatron-deepspeed  the same of its DeepSpeed fork
 ///   torchtitan          overrides of its job config (torchtitan/config/job_config.py)
 ///   nanotron            keys of its YAML (nanotron/config)
 ///   deepspeed           keys of ds_config.json (deepspeed.ai/docs/config-json)
+///   accelerate          keys of accelerate's YAML for FSDP 2, and the trainer's batch
 ///   fsdp                keys of LLM Foundry's YAML, which hands them to PyTorch FSDP
 ///   maxtext             keys of MaxText's base.yml
 std::vector<std::string> launcher_flags(const Job& job, const Layout& layout, std::string_view dialect = {});
+struct Prediction;
+/// The flags as a file in the stack's own syntax (arguments, overrides, YAML, JSON), with what is predicted and every
+/// assumption as comments.
+std::string launch_file(const Job& job, const Prediction& prediction, std::string_view dialect = {});
 /// The release of the launcher that these flags are written for: "Megatron-LM, core 0.20, 2026-08-22 (d98e8a64dd)".
 std::string launcher_release(const Job& job, std::string_view dialect = {});
 

@@ -1,4 +1,4 @@
-#include "capacity/html.hpp"
+#include "meshwright/core/html.hpp"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-namespace meshwright::capacity {
+#include "meshwright/core/units.hpp"
+
+namespace meshwright::html {
 namespace {
 
 constexpr std::string_view style = R"(
@@ -138,6 +140,91 @@ std::string tornado_chart(const std::vector<ChartBar>& bars) {
   return out + "</svg>\n";
 }
 
+namespace {
+
+constexpr const char* colours[] = {"#36c", "#c60", "#393", "#a3a", "#0aa", "#963", "#666", "#c36"};
+
+std::string number(double value) { return fmt::format("{:.17g}", value); }
+
+std::string svg(double wide, double tall) {
+  return fmt::format(R"(<svg viewBox="0 0 {} {}" role="img" width="{}" height="{}">)", wide, tall, wide, tall);
+}
+
+}  // namespace
+
+std::string facts_table(const std::vector<Fact>& facts) {
+  std::string out = "<table>";
+  for (const Fact& fact : facts) {
+    const std::string data =
+        fact.key.empty() ? ""
+                         : fmt::format(" data-key=\"{}\" data-value=\"{}\"", escaped(fact.key), number(fact.value));
+    out += fmt::format("<tr><th class=\"t\">{}</th><td class=\"t\"{}>{}</td></tr>", escaped(fact.label), data,
+                       escaped(fact.text));
+  }
+  return out + "</table>\n";
+}
+
+std::string waterfall_chart(const std::vector<Step>& steps, double whole, double limit, std::string_view limit_text) {
+  const double most = std::max({whole, limit, 1e-300});
+  constexpr double row = 22, from = 190, wide = 380, page = 760;
+  const double tall = row * static_cast<double>(steps.size()) + 34;
+  std::string out = svg(page, tall);
+  double y = 8, done = 0;
+  int colour = 0;
+  for (const Step& step : steps) {
+    const double x = from + done / most * wide;
+    out += label(from - 8, y + 12, "end", step.label);
+    out += fmt::format(
+        R"(<rect x="{:.2f}" y="{:.1f}" width="{:.2f}" height="14" fill="{}" data-key="{}" data-value="{}"><title>{}</title></rect>)",
+        x, y, std::max(0.5, step.value / most * wide), colours[colour++ % std::size(colours)], escaped(step.key),
+        number(step.value), escaped(step.label + ": " + step.text));
+    out += label(from + wide + 12, y + 12, "start",
+                 fmt::format("{}  {}", step.text, format_percent(step.value / std::max(whole, 1e-300))));
+    done += step.value, y += row;
+  }
+  out += line(from, 2, from, y);
+  if (limit > 0) {
+    const double x = from + limit / most * wide;
+    out += fmt::format(R"(<line x1="{:.1f}" y1="2" x2="{:.1f}" y2="{:.1f}" stroke="#b33" stroke-dasharray="4 3"/>)", x,
+                       x, y);
+    out += label(x, y + 14, "middle", limit_text);
+  }
+  return out + "</svg>\n";
+}
+
+std::string timeline_chart(const std::vector<Track>& tracks, const std::vector<std::string>& kinds) {
+  double most = 1e-300;
+  for (const Track& track : tracks) {
+    for (const Span& span : track.spans) most = std::max(most, span.end);
+  }
+  const double row = tracks.size() > 24 ? 10 : 18, from = 90, wide = 660;
+  const double tall = row * static_cast<double>(tracks.size()) + 46;
+  std::string out = svg(from + wide + 10, tall);
+  double y = 4;
+  for (const Track& track : tracks) {
+    if (row > 12) out += label(from - 6, y + 12, "end", track.label);
+    for (const Span& span : track.spans) {
+      out += fmt::format(
+          R"(<rect x="{:.2f}" y="{:.1f}" width="{:.2f}" height="{:.1f}" fill="{}" fill-opacity=".85"><title>{}</title></rect>)",
+          from + span.start / most * wide, y, std::max(0.2, (span.end - span.start) / most * wide - 0.3), row - 2,
+          colours[static_cast<std::size_t>(span.kind) % std::size(colours)], escaped(span.label));
+    }
+    y += row;
+  }
+  for (int tick = 0; tick <= 4; ++tick) {
+    const double at = most * tick / 4;
+    out += line(from + wide * tick / 4, 2, from + wide * tick / 4, y);
+    out += label(from + wide * tick / 4, y + 14, tick == 4 ? "end" : "middle", format(Seconds::base(at)));
+  }
+  double x = from;
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    out += fmt::format(R"(<rect x="{:.1f}" y="{:.1f}" width="10" height="10" fill="{}"/>)", x, y + 22, colours[i]);
+    out += label(x + 14, y + 31, "start", kinds[i]);
+    x += 30 + 7.0 * static_cast<double>(kinds[i].size());
+  }
+  return out + "</svg>\n";
+}
+
 std::string html_page(std::string_view title, std::string_view body) {
   return fmt::format(
       "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
@@ -147,4 +234,4 @@ std::string html_page(std::string_view title, std::string_view body) {
       escaped(title), style, body);
 }
 
-}  // namespace meshwright::capacity
+}  // namespace meshwright::html
