@@ -45,7 +45,8 @@ def test_calibration_is_an_overlay(own_run, tmp_path):
     assert fitted.errors["runs"] == 1 and fitted.errors["mean_ape_after"] < fitted.errors["mean_ape_before"]
     overlay = fitted.write(tmp_path / "overlay").parent
     job = mw.Job(model=mw.model("llama-3.1-8b"), cluster=mw.cluster("dgx-h100", nodes=2), seq_len=8192, global_batch=64)
-    ours = job.replace(cluster=mw.cluster("dgx-h100", nodes=2, hardware=overlay))
+    cluster = mw.cluster("dgx-h100", nodes=2, hardware=overlay)
+    ours = mw.Job(model=job.model, cluster=cluster, seq_len=8192, global_batch=64)
     layout = mw.Layout(tp=2, dp=8)
     before, after = mw.predict(job, layout), mw.predict(ours, layout)
     measured = 1.25 * before.step_time
