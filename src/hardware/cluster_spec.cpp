@@ -27,8 +27,7 @@ const Members<ClusterSpec>& cluster_members() {
        [](const Reader& r, ClusterSpec& c) { c.node = read_node_spec(r); }},
       whole_member<&ClusterSpec::nodes>("nodes", 1, largest_count, ""),
       whole_member<&ClusterSpec::accelerators>("accelerators", 1, largest_count, "that are used: the first so many"),
-      {"network", "", network_shape(),
-       [](const Reader& r, ClusterSpec& c) { c.network = read_network_spec(r); }},
+      {"network", "", network_shape(), [](const Reader& r, ClusterSpec& c) { c.network = read_network_spec(r); }},
       sources_member<&ClusterSpec::sources>()};
   return rows;
 }
