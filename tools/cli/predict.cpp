@@ -138,8 +138,7 @@ void add_predict(CLI::App& command, const Globals& globals) {
       ->type_name("DIALECT")
       ->check(some_text());
   command
-      .add_option("--launch", options->launch,
-                  "Also a launch file of the stack (or of --flags), with its prediction")
+      .add_option("--launch", options->launch, "Also a launch file of the stack (or of --flags), with its prediction")
       ->type_name("FILE")
       ->check(some_text());
   command.add_option("--html", options->html, "Also a page to mail or print: no scripts, nothing from elsewhere")
