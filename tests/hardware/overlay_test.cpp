@@ -106,8 +106,8 @@ const BadInput bad_inputs[] = {
      "/clusters/0/network/topology", "fat-tree"},
     {"efficiency above one", R"({"clusters": [{"name": "selene", "network": {"efficiency": 1.2}}]})",
      "/clusters/0/network/efficiency", "1.2"},
-    {"price of nothing", R"({"nics": [{"name": "connectx-7", "prices": [{"kind": "list"}]}]})", "/nics/0/prices/0",
-     "amount"},
+    {"price of nothing", R"({"nics": [{"name": "connectx-7", "prices": [{"kind": "list", "date": "2026-01"}]}]})",
+     "/nics/0/prices/0", "amount"},
     {"source without a title", R"({"nics": [{"name": "connectx-7", "sources": [{"url": "x"}]}]})", "/nics/0/sources/0",
      "title"},
 };

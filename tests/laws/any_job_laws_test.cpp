@@ -121,7 +121,12 @@ double nudged(int& field, int of) {
 
 const Nudge nudges[] = {
     {"sequence", [](JobSpec& spec, const AnyCase& c) { return nudged(spec.seq_len, 8 * c.layout.tp * c.layout.cp); }},
-    {"vocabulary", [](JobSpec& spec, const AnyCase&) { return nudged(spec.shape->vocab, 128); }},
+    // Between vocabularies that every rank loads in vectors: rows that are not aligned are a cliff of their own.
+    {"vocabulary",
+     [](JobSpec& spec, const AnyCase& c) {
+       const int vector = 8 * c.layout.tp;
+       return spec.shape->vocab % vector == 0 ? nudged(spec.shape->vocab, vector) : 1;
+     }},
     {"inner width", [](JobSpec& spec, const AnyCase& c) { return nudged(spec.shape->ffn_hidden, 8 * c.layout.tp); }},
 };
 
