@@ -21,8 +21,8 @@ KernelTimes stage_kernels(const Job& job, const Layout& layout, int stage) {
   Tables tables(job);
   const Entries e = tables.entries(layout);
   const auto sections = model_sections(job.model);
+  const auto stages = all_stages(job.model, job.framework, layout);
   KernelTimes sum;
-  const auto stages = all_stages(job.model, job.framework, layout);  // outlives the loop over one of its stages
   for (const StageSection& held : stages[static_cast<std::size_t>(stage)].sections) {
     const Recompute mode = is_recomputed(sections[held.section]) ? layout.recompute : Recompute::none;
     sum += held.runs * one_pass(e.shard->sections[held.section], mode);

@@ -77,8 +77,10 @@ TEST(Layering, HeavyLibrariesStayOutOfPublicHeaders) {
 TEST(Layering, LibrariesStayWhereTheArchitecturePutsThem) {
   for (const Include& include : includes_below(root / "src")) {
     const std::string folder = fs::relative(include.file, root / "src").begin()->string();
-    for (const auto& [library, home] :
-         {std::pair{"Eigen/", "calibrate"}, {"boost/graph", "topology"}, {"boost/math", "capacity"}, {"CLI/", "tools/cli"}}) {
+    for (const auto& [library, home] : {std::pair{"Eigen/", "calibrate"},
+                                        {"boost/graph", "topology"},
+                                        {"boost/math", "capacity"},
+                                        {"CLI/", "tools/cli"}}) {
       EXPECT_TRUE(!include.target.starts_with(library) || folder == home) << include.file << " includes " << library;
     }
   }

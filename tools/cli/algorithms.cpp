@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "command.hpp"
+#include "output.hpp"
 #include "table.hpp"
 
 namespace meshwright::cli {
@@ -41,6 +42,7 @@ void print_rows() {
 void run(const Options& options) {
   if (options.json) return print_rows();
   if (options.markdown) {
+    prints_data();
     std::cout << algorithms_markdown();
   } else {
     print_table();

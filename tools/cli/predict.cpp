@@ -137,7 +137,8 @@ void add_predict(CLI::App& command, const Globals& globals) {
   command.add_option("--flags", options->flags, "Print launcher flags: megatron, torchtitan, ...")
       ->type_name("DIALECT")
       ->check(some_text());
-  command.add_option("--launch", options->launch, "Also a launch file of the stack, or of --flags")
+  command
+      .add_option("--launch", options->launch, "Also a launch file of the stack (or of --flags), with its prediction")
       ->type_name("FILE")
       ->check(some_text());
   command.add_option("--html", options->html, "Also a page to mail or print: no scripts, nothing from elsewhere")

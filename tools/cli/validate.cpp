@@ -10,6 +10,7 @@
 #include "log_options.hpp"
 #include "meshwright/core/names.hpp"
 #include "meshwright/core/reader.hpp"
+#include "output.hpp"
 #include "own_runs.hpp"
 #include "progress.hpp"
 #include "promise.hpp"
@@ -122,6 +123,7 @@ void compare_promises(const Options& options, const Catalog& catalog) {
 }
 
 void run(const Options& options, const Globals& globals) {
+  if (options.markdown) prints_data();
   if (options.own_runs) return check_sites(options, globals);
   const Catalog catalog = load_catalog(globals.hardware);
   if (options.promise) return compare_promises(options, catalog);
