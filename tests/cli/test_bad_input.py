@@ -69,7 +69,7 @@ def test_command_line(args, parts, meshwright):
         ({"layout": {"tp": 2, "dp": 4, "recompute": "ful"}}, ["/layout/recompute", "full"]),
         ({"seq_len": -4096}, ["job.json:/seq_len", "-4096"]),
         ({"seq_len": None}, ["seq_len"]),
-        ({"global_batch": "64"}, ["job.json:/global_batch"]),
+        ({"global_batch": "64 GB"}, ["job.json:/global_batch", "64 GB"]),
         ({"model": "mamba-2.8b"}, ["mamba-2.8b"]),
         ({"model": 7}, ["job.json:/model"]),
         ({"precision": "fp7"}, ["fp7"]),

@@ -22,7 +22,8 @@ def test_the_stored_schema_is_the_programs(meshwright, kind, schemas):
 
 
 def documents():
-    found = [("job", path) for path in sorted((ROOT / "examples").glob("*.json"))]
+    found = [("job" if "model" in json.loads(path.read_text()) else "cluster", path)
+             for path in sorted((ROOT / "examples").glob("*.json"))]
     found += [("scenario", path) for path in sorted((ROOT / "examples/whatif").glob("*.json"))
               if "workloads" in json.loads(path.read_text())]
     found += [("overlay", path) for path in sorted((ROOT / "data/hardware").glob("*.json"))]

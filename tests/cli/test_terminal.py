@@ -1,6 +1,7 @@
 """What the program does for a terminal: width, characters, colour, completion, the manual; options anywhere."""
 
 import json
+import re
 import shutil
 import subprocess
 
@@ -65,7 +66,7 @@ def test_a_violation_is_an_answer(meshwright, tmp_path):
 
 def commands():
     text = subprocess.run([program(), "--help"], capture_output=True, text=True, check=True).stdout
-    return [line.split()[0] for line in text.split("Subcommands:")[1].splitlines() if line.startswith("  ")]
+    return re.findall(r"^  ([a-z]+)  ", text.split("Subcommands:")[1], flags=re.M)
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

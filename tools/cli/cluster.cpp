@@ -97,6 +97,7 @@ Json document_of(const Options& o) {
 /// The flag of a place in the file: "cluster new:/node/nics" -> "--nics".
 std::string flag_of(const std::string& where) {
   const std::string key = where.substr(where.rfind('/') + 1);
+  if (key == "node") return "--node";
   for (const Row& row : rows) {
     const bool rate = row.form == Form::text_or_rate && key == "nic_bandwidth";
     if (where.find('/') != std::string::npos && (row.key == key || rate)) return std::string(row.flag);
