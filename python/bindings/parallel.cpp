@@ -127,7 +127,10 @@ void bind_job(py::module_& module) {
       .def(
           "replace",
           [](const Job& j, const py::kwargs& fields) {
-            return job_of(changed(to_json(j.spec), fields), Catalog(j.cluster.catalog));
+            // Another cluster brings the overlays that it was looked up in.
+            const bool other = fields.contains("cluster") && py::isinstance<Cluster>(fields["cluster"]);
+            const Catalog catalog(other ? fields["cluster"].cast<const Cluster&>().catalog : j.cluster.catalog);
+            return job_of(changed(to_json(j.spec), fields), catalog);
           },
           "The same job with something else said of it: job.replace(global_batch=512, precision='fp8'). None = the "
           "default.")

@@ -113,6 +113,14 @@ def test_overlays_travel_with_a_pickle(tmp_path):
     assert again != mw.cluster("dgx-h100", nodes=2)
 
 
+def test_another_cluster_brings_its_overlays(tmp_path):
+    (tmp_path / "mine.json").write_text(
+        '{"description": "ours", "nodes": [{"name": "dgx-h100", "nic_bandwidth": "800 Gb/s"}]}')
+    plain = mw.Job(model=mw.model("llama-3-8b"), cluster=mw.cluster("dgx-h100", nodes=2), seq_len=4096, global_batch=64)
+    ours = plain.replace(cluster=mw.cluster("dgx-h100", nodes=2, hardware=tmp_path))
+    assert ours.cluster.node.nic_bandwidth == 100e9 and plain.cluster.node.nic_bandwidth == 50e9
+
+
 def test_lists_of_hardware_honour_overlays(tmp_path, monkeypatch):
     (tmp_path / "mine.json").write_text("""{"description": "ours",
         "accelerators": [{"name": "H100-SXM5-80GB", "tdp": "650 W"}],
