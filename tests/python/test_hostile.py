@@ -153,7 +153,7 @@ big = mw.Job(model=mw.model("deepseek-v3"), cluster=mw.cluster("dgx-h100", nodes
 for threads in (1, 2):
     threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
     start = time.monotonic()
-    result = mw.search(big, variants=True, top=1000, threads=threads)
+    result = mw.search(big, variants=True, top=1000, threads=threads, accelerators=[256 * n for n in range(1, 65)])
     assert result.interrupted and "interrupted" in repr(result)
     assert time.monotonic() - start < 10
     assert result.step_times == sorted(result.step_times)
