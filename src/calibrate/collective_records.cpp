@@ -6,10 +6,10 @@
 #include <cmath>
 
 #include "calibrate/media_parameters.hpp"
-#include "calibrate/quantile.hpp"
 #include "calibrate/record_hardware.hpp"
 #include "meshwright/collectives/nccl_policy.hpp"
 #include "meshwright/core/names.hpp"
+#include "meshwright/core/quantile.hpp"
 
 namespace meshwright::calibrate {
 namespace {

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <numeric>
 
-#include "calibrate/quantile.hpp"
 #include "meshwright/calibrate/kernel_points.hpp"
 #include "meshwright/core/error.hpp"
+#include "meshwright/core/quantile.hpp"
 
 namespace meshwright::calibrate {
 namespace {

@@ -8,8 +8,8 @@
 #include <map>
 
 #include "calibrate/media_parameters.hpp"
-#include "calibrate/quantile.hpp"
 #include "meshwright/core/error.hpp"
+#include "meshwright/core/quantile.hpp"
 
 namespace meshwright::calibrate {
 namespace {

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <set>
 
-#include "calibrate/quantile.hpp"
 #include "calibrate/sites.hpp"
+#include "meshwright/core/quantile.hpp"
 #include "meshwright/parallel/run_figures.hpp"
 
 namespace meshwright::calibrate {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <map>
 
-#include "calibrate/quantile.hpp"
+#include "meshwright/core/quantile.hpp"
 #include "meshwright/parallel/job_recipe.hpp"
 
 namespace meshwright::calibrate {

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <numeric>
 
-#include "calibrate/quantile.hpp"
 #include "calibrate/trace_kernels.hpp"
 #include "meshwright/core/error.hpp"
+#include "meshwright/core/quantile.hpp"
 
 namespace meshwright::calibrate {
 namespace {

@@ -5,21 +5,13 @@
 
 #include <functional>
 
+#include "core/refusal.hpp"
 #include "meshwright/core/members.hpp"
 
 namespace meshwright {
 namespace {
 using testing::AllOf;
 using testing::HasSubstr;
-
-std::string refusal(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "accepted";
-}
 
 TEST(Document, YamlIsReadAsTheSameJson) {
   const Reader r = read_document(

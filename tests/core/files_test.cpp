@@ -13,6 +13,7 @@
 #include <functional>
 #include <thread>
 
+#include "core/refusal.hpp"
 #include "meshwright/core/error.hpp"
 #include "meshwright/core/reader.hpp"
 
@@ -21,15 +22,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using testing::HasSubstr;
-
-std::string refusal(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "accepted";
-}
 
 /// An empty folder of the running test's own.
 fs::path folder() {

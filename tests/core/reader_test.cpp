@@ -1,5 +1,7 @@
 #include "meshwright/core/reader.hpp"
 
+#include "core/refusal.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,15 +13,6 @@ namespace {
 using namespace literals;
 using testing::AllOf;
 using testing::HasSubstr;
-
-std::string refusal(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "accepted";
-}
 
 const char* const sample = R"({"layout": {"tp": 8, "pp": -1, "name": "x", "flags": [true, 3]},
                              "bandwidth": "400 Gb/s", "bare": 400, "nothing": null})";

@@ -8,6 +8,7 @@
 
 #include "command.hpp"
 #include "job_options.hpp"
+#include "layout_outputs.hpp"
 #include "meshwright/calibrate/nearest_run.hpp"
 #include "meshwright/capacity/json.hpp"
 #include "meshwright/capacity/objectives.hpp"
@@ -29,7 +30,7 @@ struct Options {
   JobOptions job;
   SearchChoices search;
   RunOptions run;
-  std::string flags, html, launch;
+  LayoutOutputs outputs;
   bool json = false;
 };
 
@@ -243,8 +244,8 @@ std::string no_layout(const Job& job, const SearchResult& result) {
 void run(const Options& options, const Globals& globals) {
   const Catalog catalog = load_catalog(globals.hardware);
   const Job stated = make_job(job_spec(options.job), catalog);
-  if (!options.flags.empty() || !options.launch.empty())
-    launcher_release(stated, options.flags);  // a bad dialect is refused before the work
+  if (!options.outputs.flags.empty() || !options.outputs.launch.empty())
+    launcher_release(stated, options.outputs.flags);  // a bad dialect is refused before the work
   if (!options.run.tokens.empty()) parse_tokens(options.run.tokens, "--tokens");
   const RunAssumptions assumptions = run_assumptions(options.run);
   const PlanOptions wanted = plan_options(options.search, stated, run_objectives(catalog, assumptions));
@@ -254,26 +255,27 @@ void run(const Options& options, const Globals& globals) {
   const SearchResult& result = plan.result;
   const std::vector<RunEstimate> runs = runs_of(catalog, job, result, options.run, assumptions);
   std::vector<std::string> flags;
-  if (!options.flags.empty() && !result.best.empty()) {
+  if (!options.outputs.flags.empty() && !result.best.empty()) {
     const Layout& best = result.best.front().prediction.layout;
-    flags = launcher_flags(with_accelerators(job, best.accelerators()), best, options.flags);
+    flags = launcher_flags(with_accelerators(job, best.accelerators()), best, options.outputs.flags);
   }
-  if (!options.html.empty()) write_file(options.html, to_html(job, plan, flags));
-  if (!options.launch.empty() && !result.best.empty()) {
+  if (!options.outputs.html.empty()) write_file(options.outputs.html, to_html(job, plan, flags));
+  if (!options.outputs.launch.empty() && !result.best.empty()) {
     const Prediction& best = result.best.front().prediction;
-    write_file(options.launch, launch_file(with_accelerators(job, best.layout.accelerators()), best, options.flags));
+    write_file(options.outputs.launch,
+               launch_file(with_accelerators(job, best.layout.accelerators()), best, options.outputs.flags));
   }
   if (options.json) {
     auto document = document_of(job, plan, runs, assumptions);
     if (!variants.empty()) document["open"] = open_json(variants);
     if (!flags.empty()) {
       document["flags"] = flags;
-      document["flags_release"] = launcher_release(job, options.flags);
+      document["flags_release"] = launcher_release(job, options.outputs.flags);
     }
     print_json(document);
   } else if (!result.best.empty()) {
     std::cout << open_text(variants);
-    print_people(job, plan, wanted.search, options.flags, runs);
+    print_people(job, plan, wanted.search, options.outputs.flags, runs);
   }
   if (result.best.empty()) {
     if (!options.json) {
@@ -292,16 +294,7 @@ void add_plan(CLI::App& command, const Globals& globals) {
   add_job_options(command, options->job);
   add_search_options(command, options->search);
   add_run_options(command, options->run);
-  command.add_option("--flags", options->flags, "Print launcher flags: megatron, torchtitan, ...")
-      ->type_name("DIALECT")
-      ->check(some_text());
-  command
-      .add_option("--launch", options->launch, "Also a launch file of the stack (or of --flags), with its prediction")
-      ->type_name("FILE")
-      ->check(some_text());
-  command.add_option("--html", options->html, "Also a page to mail or print: no scripts, nothing from elsewhere")
-      ->type_name("FILE")
-      ->check(some_text());
+  add_layout_outputs(command, options->outputs);
   command.add_flag("--json", options->json, "One JSON document on stdout");
   command.callback([options, &globals] { run(*options, globals); });
 }

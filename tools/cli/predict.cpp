@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "command.hpp"
+#include "layout_outputs.hpp"
 #include "meshwright/core/units.hpp"
 #include "meshwright/parallel/constraints.hpp"
 #include "meshwright/parallel/job.hpp"
@@ -21,7 +22,8 @@ namespace meshwright::cli {
 namespace {
 
 struct Options {
-  std::string job, trace, flags, html, launch;
+  std::string job, trace;
+  LayoutOutputs outputs;
   std::vector<std::string> measured;
   bool json = false, explain = false;
 };
@@ -73,24 +75,24 @@ void answer(const Options& options, const Job& job, const Layout& layout, Rule r
   if (refused == nullptr || refused == memory_rule()) {
     const Prediction prediction = predict(job, layout);
     if (!options.trace.empty()) write_file(options.trace, pipeline_trace(job, prediction));
-    if (!options.launch.empty() && refused == nullptr)
-      write_file(options.launch, launch_file(job, prediction, options.flags));
-    if (!options.html.empty()) {
+    if (!options.outputs.launch.empty() && refused == nullptr)
+      write_file(options.outputs.launch, launch_file(job, prediction, options.outputs.flags));
+    if (!options.outputs.html.empty()) {
       const std::string words = refused == nullptr ? "" : violation_of(job, layout, refused).text();
-      write_file(options.html, to_html(job, prediction, words));
+      write_file(options.outputs.html, to_html(job, prediction, words));
     }
     if (options.json) {
       document = nlohmann::ordered_json::parse(to_json(prediction));
       document["explanation"] = nlohmann::ordered_json::parse(to_json(explain(job, prediction)));
       document["memory_explanation"] = nlohmann::ordered_json::parse(to_json(explain_memory(job, prediction)));
       add_measured(options, job, prediction, document);
-      if (!options.flags.empty()) {
-        document["flags"] = launcher_flags(job, prediction.layout, options.flags);
-        document["flags_release"] = launcher_release(job, options.flags);
+      if (!options.outputs.flags.empty()) {
+        document["flags"] = launcher_flags(job, prediction.layout, options.outputs.flags);
+        document["flags_release"] = launcher_release(job, options.outputs.flags);
       }
     } else {
       print_people(job, prediction, options.explain);
-      if (!options.flags.empty()) text += "\n" + flags_text(job, prediction.layout, options.flags);
+      if (!options.outputs.flags.empty()) text += "\n" + flags_text(job, prediction.layout, options.outputs.flags);
       if (!options.measured.empty()) {
         text += "\n" + trace_text(compare_trace_files(options.measured, job, prediction));
       }
@@ -113,8 +115,8 @@ void run(const Options& options, const Globals& globals) {
   const Job job = read_job(file, load_catalog(globals.hardware));
   if (!job.layout) file.at("layout");  // refuses
   const Layout layout = *job.layout;
-  if (!options.flags.empty() || !options.launch.empty())
-    launcher_flags(job, layout, options.flags);  // a bad dialect prints nothing else
+  if (!options.outputs.flags.empty() || !options.outputs.launch.empty())
+    launcher_flags(job, layout, options.outputs.flags);  // a bad dialect prints nothing else
   const Rule refused = refusal(job, layout);
   answer(options, job, layout, refused);
   if (refused != nullptr) throw Negative{"cannot run: " + violation_of(job, layout, refused).text()};
@@ -134,16 +136,7 @@ void add_predict(CLI::App& command, const Globals& globals) {
   command.add_option("--measured", options->measured, "Profiler traces of this job's ranks, laid beside it")
       ->type_name("TRACE.json.gz")
       ->check(some_text());
-  command.add_option("--flags", options->flags, "Print launcher flags: megatron, torchtitan, ...")
-      ->type_name("DIALECT")
-      ->check(some_text());
-  command
-      .add_option("--launch", options->launch, "Also a launch file of the stack (or of --flags), with its prediction")
-      ->type_name("FILE")
-      ->check(some_text());
-  command.add_option("--html", options->html, "Also a page to mail or print: no scripts, nothing from elsewhere")
-      ->type_name("FILE")
-      ->check(some_text());
+  add_layout_outputs(command, options->outputs);
   command.add_flag("--explain", options->explain, "Every term with its formula, parameter and source");
   command.add_flag("--json", options->json, "One JSON document on stdout");
   command.callback([options, &globals] { run(*options, globals); });

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "meshwright/core/quantile.hpp"
 #include "meshwright/search/search.hpp"
 #include "progress.hpp"
 #include "table.hpp"
@@ -48,25 +49,27 @@ Promise promise_of(const RunRecord& run) {
 
 double ratio(const Promise& p) { return *p.planned / p.measured; }
 
-/// Planned over measured of one kind of model, in order.
-std::vector<double> ratios(std::span<const Promise> promises, bool moe) {
-  std::vector<double> values;
-  for (const Promise& p : promises) {
-    if (p.moe == moe && p.planned) values.push_back(ratio(p));
-  }
-  std::ranges::sort(values);
-  return values;
-}
-
-double at(const std::vector<double>& sorted, double share) {
-  return sorted.empty() ? 0 : sorted[static_cast<std::size_t>(share * static_cast<double>(sorted.size() - 1) + 0.5)];
-}
-
 struct Kind {
   const char* name;
   bool moe;
 };
 constexpr Kind kinds[] = {{"dense", false}, {"moe", true}};
+
+/// Planned over measured of one kind of model.
+struct Ratios {
+  std::size_t count = 0, unplanned = 0;
+  double p10 = 0, median = 0, p90 = 0;
+};
+Ratios ratios_of(std::span<const Promise> promises, const Kind& kind) {
+  std::vector<double> values;
+  std::size_t unplanned = 0;
+  for (const Promise& p : promises) {
+    if (p.moe != kind.moe) continue;
+    p.planned ? values.push_back(ratio(p)) : void(++unplanned);
+  }
+  return {values.size(), unplanned, nearest_quantile(values, 0.1), nearest_quantile(values, 0.5),
+          nearest_quantile(values, 0.9)};
+}
 
 /// Those that promise most against what was measured, first.
 std::vector<const Promise*> boldest(std::span<const Promise> promises) {
@@ -108,9 +111,8 @@ nlohmann::ordered_json promises_json(std::span<const Promise> promises) {
                     {"plan", p.planned ? describe_layout(p.plan) : ""}});
   }
   for (const Kind& kind : kinds) {
-    const std::vector<double> values = ratios(promises, kind.moe);
-    summary[kind.name] = {
-        {"count", values.size()}, {"p10", at(values, 0.1)}, {"median", at(values, 0.5)}, {"p90", at(values, 0.9)}};
+    const Ratios r = ratios_of(promises, kind);
+    summary[kind.name] = {{"count", r.count}, {"p10", r.p10}, {"median", r.median}, {"p90", r.p90}};
   }
   return {{"jobs", jobs}, {"summary", summary}};
 }
@@ -118,9 +120,9 @@ nlohmann::ordered_json promises_json(std::span<const Promise> promises) {
 std::string promises_text(std::span<const Promise> promises) {
   Table summary({{"step planned over best measured", Align::left}, {"jobs"}, {"p10"}, {"median"}, {"p90"}});
   for (const Kind& kind : kinds) {
-    const std::vector<double> v = ratios(promises, kind.moe);
-    summary.add({kind.name, fmt::format("{}", v.size()), fmt::format("{:.2f}", at(v, 0.1)),
-                 fmt::format("{:.2f}", at(v, 0.5)), fmt::format("{:.2f}", at(v, 0.9))});
+    const Ratios r = ratios_of(promises, kind);
+    summary.add({kind.name, fmt::format("{}", r.count), fmt::format("{:.2f}", r.p10), fmt::format("{:.2f}", r.median),
+                 fmt::format("{:.2f}", r.p90)});
   }
   Table rows(
       {{"boldest promises", Align::left}, {"measured s"}, {"its layout s"}, {"planned s"}, {"plan", Align::left}});
@@ -142,10 +144,9 @@ std::string promises_markdown(std::span<const Promise> promises) {
       "fits "
       "| p10 | median | p90 |\n|---|---|---|---|---|---|\n";
   for (const Kind& kind : kinds) {
-    const std::vector<double> v = ratios(promises, kind.moe);
-    const auto none = std::ranges::count_if(promises, [&](auto& p) { return p.moe == kind.moe && !p.planned; });
-    page += fmt::format("| {} | {} | {} | {:.2f} | {:.2f} | {:.2f} |\n", kind.name, v.size(), none, at(v, 0.1),
-                        at(v, 0.5), at(v, 0.9));
+    const Ratios r = ratios_of(promises, kind);
+    page += fmt::format("| {} | {} | {} | {:.2f} | {:.2f} | {:.2f} |\n", kind.name, r.count, r.unplanned, r.p10,
+                        r.median, r.p90);
   }
   page +=
       "\n| boldest promises | measured s | its layout predicted s | planned s | measured layout | plan |\n"

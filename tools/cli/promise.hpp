@@ -1,6 +1,7 @@
 #pragma once
 // What a plan promises against the best that was measured of the same job.
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>

@@ -1,7 +1,6 @@
 // meshwright validate: predictions beside measured records of every kind that it recognises.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -111,13 +110,7 @@ void check_sites(const Options& options, const Globals& globals) {
 
 /// Training runs only: what they measured is compared with what a plan of the same job promises.
 void compare_promises(const Options& options, const Catalog& catalog) {
-  std::vector<RunRecord> runs;
-  const auto add = [&](const Reader& record) {
-    if (is_run_record(record)) runs.push_back(read_run_record(record, catalog));
-  };
-  if (options.records.empty()) std::ranges::for_each(published_runs(), add);
-  for (const std::string& path : options.records) std::ranges::for_each(Reader::lines(path), add);
-  const std::vector<Promise> all = promises(runs);
+  const std::vector<Promise> all = promises(records_or_published(options.records, catalog));
   if (options.json) return print_json(promises_json(all));
   std::cout << (options.markdown ? promises_markdown(all) : promises_text(all));
 }

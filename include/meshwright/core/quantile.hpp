@@ -3,7 +3,7 @@
 #include <cmath>
 #include <vector>
 
-namespace meshwright::calibrate {
+namespace meshwright {
 
 /// The value of nearest rank at `share` (0 to 1) of the sorted values; 0 where there are none.
 inline double nearest_quantile(std::vector<double> values, double share) {
@@ -13,4 +13,4 @@ inline double nearest_quantile(std::vector<double> values, double share) {
   return *at;
 }
 
-}  // namespace meshwright::calibrate
+}  // namespace meshwright
