@@ -91,8 +91,9 @@ inline constexpr std::array<std::string_view, 4> graph_part_names = {"attention"
 enum class ExpertGemm { list, streams, grouped, fused };
 inline constexpr std::array<std::string_view, 4> expert_gemm_names = {"list", "streams", "grouped", "fused"};
 constexpr const auto& choice_names(ExpertGemm) { return expert_gemm_names; }
-enum class Dispatcher { all_gather, all_to_all, deepep, hybridep };
-inline constexpr std::array<std::string_view, 4> dispatcher_names = {"all-gather", "all-to-all", "deepep", "hybridep"};
+enum class Dispatcher { all_gather, all_to_all, uccl_ep, deepep, hybridep };
+inline constexpr std::array<std::string_view, 5> dispatcher_names = {"all-gather", "all-to-all", "uccl-ep", "deepep",
+                                                                     "hybridep"};
 constexpr const auto& choice_names(Dispatcher) { return dispatcher_names; }
 
 /// Which kernels run, and how they are launched.

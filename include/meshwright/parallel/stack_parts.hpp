@@ -111,8 +111,8 @@ struct StackLaunch {
   Seconds kernel{};        ///< host time of an operator that an eager host launches: interpreter, autograd, allocation
   Seconds inside{};        ///< and of each further launch inside one: an expert's product, a cast
   double compiled = 0.25;  ///< share of those operators that is left where blocks are compiled
-  double drained = 0;      ///< where the host waits for the device in every layer, the two no longer run side by side:
-                           ///< share of the shorter that is added
+  double drained = 0;      ///< where the host waits for the device in every layer, the two no longer run side by side in
+                           ///< the passes in which it does: share of the shorter that is added
   Seconds layer_gap{};     ///< GPU idle per layer and pass
 };
 
