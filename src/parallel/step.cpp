@@ -83,7 +83,7 @@ Slot make_slot(const StageKind& kind, const StepConstants& c, const Entries& e, 
     }
     if (gathers) add_gathers(slot, section.runs, block, c, e, l.recompute);
   }
-  const double passes = full ? 4 : 3;
+  const double passes = c.passes + (full ? 1 : 0);
   const Seconds gpu = slot.total() + kind.blocks * passes * c.layer_overhead + moving;
   if (l.pp > 1 && c.crosses_nodes) host += kind.blocks * (l.tp - 1) * c.pipeline_send_host;
   // Where the host waits for the device, the device waits for the host after it.

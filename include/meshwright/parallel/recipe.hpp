@@ -24,10 +24,11 @@ double bytes_of(StateFormat format, DType compute) noexcept;
 
 /// Formats beside that of the GEMMs, which is the job's precision.
 struct RecipePrecision {
-  StateFormat attention = StateFormat::compute;  ///< of its two products
-  StateFormat head = StateFormat::compute;       ///< of the output projection
-  StateFormat gather = StateFormat::compute;     ///< of parameters on the wire and while gathered
-  bool low_precision_weights = false;            ///< linear layers hold their weights in the GEMMs' format alone
+  StateFormat attention = StateFormat::compute;      ///< of its two products
+  StateFormat head = StateFormat::compute;           ///< of the output projection
+  StateFormat gather = StateFormat::compute;         ///< of parameters on the wire and while gathered
+  StateFormat tensor_gather = StateFormat::compute;  ///< of activations and gradients that tensor ranks gather
+  bool low_precision_weights = false;                ///< linear layers hold their weights in the GEMMs' format alone
 };
 
 /// What is kept of each trained parameter.
@@ -132,6 +133,7 @@ constexpr void describe(PartOf<RecipePrecision> auto& p, V&& visit) {
   visit("attention", p.attention);
   visit("head", p.head);
   visit("gather", p.gather);
+  visit("tensor_gather", p.tensor_gather);
   visit("low_precision_weights", p.low_precision_weights);
 }
 template <class V>
