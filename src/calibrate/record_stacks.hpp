@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "meshwright/calibrate/validate_runs.hpp"
 #include "meshwright/parallel/job.hpp"
 
 namespace meshwright::calibrate {
@@ -29,6 +30,17 @@ std::string profile_of(std::string& stack, const std::string& version, const std
 Recompute recompute_meant(const std::string& version, Recompute recorded);
 /// Whether a source publishes the best layouts that a vendor found for its jobs.
 bool tuned_by_vendor(const std::string& set);
+/// Whether a source publishes sick jobs beside sound ones: its accuracy is shown with and without them.
+bool has_sick_jobs(const std::string& set);
+
+/// Records that are shown together.
+struct RecordGroup {
+  std::string name, tier, family;
+  std::vector<std::string> devices;  ///< how their names begin
+  std::vector<std::string> without;  ///< sources
+  bool has(const RunCheck& check) const;
+};
+const std::vector<RecordGroup>& record_groups();
 /// The overlay that describes the machine of a source; "" where the catalogue does.
 std::string overlay_of_set(const std::string& set);
 
