@@ -1,6 +1,5 @@
 // Fitted parameters as a document that overlays read: devices and media by name, frameworks by their profile's fields.
 #include <algorithm>
-#include <array>
 #include <nlohmann/json.hpp>
 
 #include "calibrate/overlay_fields.hpp"
@@ -11,31 +10,20 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// A device that is another's chip in another package and takes its figures where no runs tell its own.
-struct Sibling {
-  std::string_view device, of;
-  bool gemm;  ///< the clocks of a step too, not attention alone: the same power
-};
-constexpr auto siblings = std::to_array<Sibling>({{"H200-SXM-141GB", "H100-SXM5-80GB", true},
-                                                  {"H800-SXM5-80GB", "H100-SXM5-80GB", true},
-                                                  {"GH200", "H100-SXM5-80GB", false},
-                                                  {"GH200-144GB", "H100-SXM5-80GB", false},
-                                                  {"H100-PCIe-80GB", "H100-SXM5-80GB", false},
-                                                  {"A800-SXM4-80GB", "A100-SXM4-80GB", true},
-                                                  {"A100-PCIe-80GB", "A100-SXM4-80GB", false},
-                                                  {"Trainium1", "Trainium1-core", true}});
-
-/// Adds the siblings' parameters to those of the devices that were fitted.
-std::vector<RunParameter> with_siblings(std::vector<RunParameter> parameters) {
+/// Adds the parameters of devices that no runs tell and that have a fitted device's chip in another package:
+/// attention's, and with the same power the clocks of a step too.
+std::vector<RunParameter> with_siblings(std::vector<RunParameter> parameters, const Catalog& catalog) {
   const auto told = [&](const std::string& owner, const std::string& field) {
     return std::ranges::any_of(parameters, [&](const RunParameter& p) { return p.owner == owner && p.field == field; });
   };
   std::vector<RunParameter> added;
-  for (const Sibling& s : siblings) {
+  for (const Accelerator& device : catalog.accelerators) {
+    if (device.chip_of.empty()) continue;
+    const bool clocks = device.tdp == catalog.accelerator(device.chip_of).tdp;
     for (const RunParameter& p : parameters) {
-      if (p.owner != "device " + std::string(s.of) || (!s.gemm && p.field.starts_with("gemm"))) continue;
+      if (p.owner != "device " + device.chip_of || (!clocks && p.field.starts_with("gemm"))) continue;
       RunParameter copy = p;
-      copy.owner = "device " + std::string(s.device);
+      copy.owner = "device " + device.name;
       if (!told(copy.owner, copy.field)) added.push_back(copy);
     }
   }
@@ -70,7 +58,7 @@ std::string overlay_json(const RunFit& fit, const Catalog& catalog, const std::s
                    {"devices", Json::array()},
                    {"media", Json::array()},
                    {"frameworks", Json::array()}};
-  for (const RunParameter& p : with_siblings(fit.parameters)) {
+  for (const RunParameter& p : with_siblings(fit.parameters, catalog)) {
     const auto [kind, name] = owner_parts(p.owner);
     if (kind == "device")
       set_device_field(named(document["devices"], name), p.field, p.value, catalog.accelerator(name));

@@ -314,7 +314,8 @@ JsonSchema overlay_shape(const JsonSchema& frameworks) {
   Members<Reading> rows = file_members();
   const JsonSchema list = shape::list(shape::map(shape::anything()));
   rows.push_back({"sources", "where the figures come from", list});
-  rows.push_back({"devices", "kernel efficiencies, as `calibrate gemm` writes them", list});
+  rows.push_back(
+      {"devices", "kernel efficiencies, as `calibrate gemm` writes them", shape::list(device_efficiency_shape())});
   rows.push_back({"media", "media of communication, as `calibrate nccl-tests` writes them", list});
   rows.push_back({"frameworks", "training stacks, or members over those of the catalogue", shape::list(frameworks)});
   rows.push_back({"fit", "how well it was fitted", shape::map(shape::anything())});

@@ -10,25 +10,25 @@
 namespace meshwright::hardware {
 namespace {
 
-double fraction(const Reader& object, std::string_view key, double fallback) {
-  const auto member = object.find(key);
-  return member ? stated_fraction(*member) : fallback;
+template <auto Field>
+Member<OwnerOf<Field>> fraction_member(std::string_view key, std::string_view doc) {
+  return {key, doc, shape::number(1e-6, 1), [](const Reader& r, auto& e) { e.*Field = stated_fraction(r); }};
 }
 
-double not_negative(const Reader& object, std::string_view key, double fallback) {
-  const auto member = object.find(key);
-  if (!member) return fallback;
-  const double value = member->number();
-  if (value < 0 || value > 1e18) member->fail("expected a number from 0 to 1e18, found " + member->dump());
-  return value;
+template <auto Field>
+Member<OwnerOf<Field>> positive_member(std::string_view key, std::string_view doc) {
+  return {key, doc, shape::number(0, 1e18), [](const Reader& r, auto& e) {
+            const double value = r.number();
+            if (value < 0 || value > 1e18) r.fail("expected a number from 0 to 1e18, found " + r.dump());
+            e.*Field = value;
+          }};
 }
 
 /// Factors of at least 1, by falling alignment.
-std::array<double, 3> slowdowns(const Reader& object, std::string_view key, std::array<double, 3> values) {
-  const auto member = object.find(key);
-  if (!member) return values;
-  const std::vector<Reader> items = member->items();
-  if (items.size() != values.size()) member->fail("expected three numbers, for rows aligned to 8, 4 and 2 bytes");
+std::array<double, 3> read_slowdowns(const Reader& list) {
+  std::array<double, 3> values{};
+  const std::vector<Reader> items = list.items();
+  if (items.size() != values.size()) list.fail("expected three numbers, for rows aligned to 8, 4 and 2 bytes");
   for (std::size_t i = 0; i < values.size(); ++i) {
     values[i] = items[i].number();
     if (values[i] < 1 || values[i] > 100) items[i].fail("expected a factor from 1 to 100, found " + items[i].dump());
@@ -36,48 +36,55 @@ std::array<double, 3> slowdowns(const Reader& object, std::string_view key, std:
   return values;
 }
 
-Evidence evidence_of(const Reader& object, Evidence fallback) {
-  static const std::vector<std::string> names(evidence_names.begin(), evidence_names.end());
-  const auto member = object.find("evidence");
-  return member ? static_cast<Evidence>(member->one_of(names)) : fallback;
+/// Rows of every kind of figures: how well they are known.
+template <class T>
+Members<T> with_evidence(Members<T> rows) {
+  rows.push_back(choice_member<&T::evidence>("evidence", {evidence_names.begin(), evidence_names.end()}, ""));
+  rows.push_back(text_member<&T::source>("source", "where the figures come from"));
+  return rows;
 }
 
+const Members<GemmEfficiency>& gemm_members() {
+  using G = GemmEfficiency;
+  static const Members<G> rows = with_evidence<G>(
+      {fraction_member<&G::ceiling>("ceiling", "of the dense peak, large products in short bursts"),
+       fraction_member<&G::sustained>("sustained", "of that, in a training step"),
+       positive_member<&G::fade>("fade", "of a loop over one long kernel"),
+       quantity_member<&G::floor>("floor", "the smallest launch"),
+       positive_member<&G::k_half>("k_half", "k at which half of the ceiling is reached"),
+       quantity_member<&G::k_step>("k_step", "serial time of an element of k"),
+       fraction_member<&G::memory>("memory", "of the memory bandwidth, operands"),
+       quantity_member<&G::cast_floor>("cast_floor", "launches that quantise activations"),
+       fraction_member<&G::cast_memory>("cast_memory", "of the memory bandwidth, quantising them"),
+       {"misaligned", "compute time over that of aligned rows, at 8, 4 and 2 bytes",
+        shape::list(shape::number(1, 100), 3), [](const Reader& r, G& e) { e.misaligned = read_slowdowns(r); }}});
+  return rows;
+}
+
+const Members<AttentionEfficiency>& attention_members() {
+  using A = AttentionEfficiency;
+  static const Members<A> rows =
+      with_evidence<A>({fraction_member<&A::forward>("forward", "of the dense peak"),
+                        fraction_member<&A::backward>("backward", "of the dense peak"),
+                        positive_member<&A::softmax>("softmax", "query-key pairs a second"),
+                        positive_member<&A::seq_half>("seq_half", "sequence at which half of the rate is reached"),
+                        fraction_member<&A::memory>("memory", "of the memory bandwidth"),
+                        quantity_member<&A::floor>("floor", "the smallest launch"),
+                        quantity_member<&A::seq_step>("seq_step", "serial time of a key")});
+  return rows;
+}
+
+const Members<MemoryEfficiency>& memory_members() {
+  using M = MemoryEfficiency;
+  static const Members<M> rows = with_evidence<M>({fraction_member<&M::fraction>("fraction", "of the memory bandwidth"),
+                                                   quantity_member<&M::floor>("floor", "the smallest kernel")});
+  return rows;
+}
+
+/// Figures of a format that took another's are its own once an entry states what they rest on.
 void read_gemm(const Reader& r, GemmEfficiency& e) {
-  r.allow_only({"ceiling", "sustained", "fade", "floor", "k_half", "k_step", "memory", "cast_floor", "cast_memory",
-                "misaligned", "evidence", "source"});
-  e.ceiling = fraction(r, "ceiling", e.ceiling);
-  e.sustained = fraction(r, "sustained", e.sustained);
-  e.fade = not_negative(r, "fade", e.fade);
-  e.floor = r.quantity_or("floor", e.floor);
-  e.k_half = not_negative(r, "k_half", e.k_half);
-  e.k_step = r.quantity_or("k_step", e.k_step);
-  e.memory = fraction(r, "memory", e.memory);
-  e.cast_floor = r.quantity_or("cast_floor", e.cast_floor);
-  e.cast_memory = fraction(r, "cast_memory", e.cast_memory);
-  e.misaligned = slowdowns(r, "misaligned", e.misaligned);
-  e.evidence = evidence_of(r, e.evidence);
-  e.source = r.string_or("source", e.source);
-}
-
-void read_attention(const Reader& r, AttentionEfficiency& e) {
-  r.allow_only({"forward", "backward", "softmax", "seq_half", "memory", "floor", "seq_step", "evidence", "source"});
-  e.forward = fraction(r, "forward", e.forward);
-  e.backward = fraction(r, "backward", e.backward);
-  e.softmax = not_negative(r, "softmax", e.softmax);
-  e.seq_half = not_negative(r, "seq_half", e.seq_half);
-  e.memory = fraction(r, "memory", e.memory);
-  e.floor = r.quantity_or("floor", e.floor);
-  e.seq_step = r.quantity_or("seq_step", e.seq_step);
-  e.evidence = evidence_of(r, e.evidence);
-  e.source = r.string_or("source", e.source);
-}
-
-void read_memory(const Reader& r, MemoryEfficiency& e) {
-  r.allow_only({"fraction", "floor", "evidence", "source"});
-  e.fraction = fraction(r, "fraction", e.fraction);
-  e.floor = r.quantity_or("floor", e.floor);
-  e.evidence = evidence_of(r, e.evidence);
-  e.source = r.string_or("source", e.source);
+  if (r.has("ceiling") || r.has("source")) e.taken_from.reset();
+  read_members(r, gemm_members(), e);
 }
 
 /// The same figures on another device: what was measured there is an extrapolation here.
@@ -89,7 +96,7 @@ DeviceEfficiency borrowed(const Accelerator& from) {
     part.source = source;
   };
   for (GemmEfficiency& g : e.gemm) {
-    if (g.ceiling > 0) mark(g);
+    if (g.ceiling > 0) mark(g), g.taken_from.reset();
   }
   if (e.gemm_fp8_block.ceiling > 0) mark(e.gemm_fp8_block);
   for (LibraryGemm& g : e.gemm_by_library) mark(g.efficiency);
@@ -121,32 +128,54 @@ void read_libraries(const Reader& libraries, std::vector<LibraryGemm>& all) {
   }
 }
 
-void read_device(std::vector<Accelerator>& accelerators, const Reader& r) {
-  r.allow_only({"name", "like", "gemm", "attention", "attention_v2", "prefill", "prefill_fp8", "memory",
-                "gemm_by_library", "notes"});
-  Accelerator* device = named(accelerators, r.at("name").string());
-  if (device == nullptr) return;
-  if (const auto like = r.find("like")) {
-    const Accelerator* sibling = named(accelerators, like->string());
-    if (sibling == nullptr || !known(sibling->efficiency)) {
-      like->fail("no efficiency known for '" + like->string() + "'; expected a device that stands above this one");
-    }
-    device->efficiency = borrowed(*sibling);
+/// An entry of "devices": the device that it speaks of, which the catalogue may lack, and its figures.
+struct Entry {
+  std::vector<Accelerator>* accelerators;
+  Accelerator* device = nullptr;
+};
+
+void borrow(const Reader& like, Entry& entry) {
+  const Accelerator* sibling = named(*entry.accelerators, like.string());
+  if (sibling == nullptr || !known(sibling->efficiency)) {
+    like.fail("no efficiency known for '" + like.string() + "'; expected a device that stands above this one");
   }
-  if (const auto gemm = r.find("gemm")) {
-    for (const std::string& key : gemm->keys()) {
-      read_gemm(gemm->at(key), own_figures(device->efficiency, parse_gemm_format(key, gemm->where())));
-    }
-  }
-  if (const auto attention = r.find("attention")) read_attention(*attention, device->efficiency.attention);
-  if (const auto attention = r.find("attention_v2")) read_attention(*attention, device->efficiency.attention_v2);
-  if (const auto prefill = r.find("prefill")) read_attention(*prefill, device->efficiency.prefill);
-  if (const auto prefill = r.find("prefill_fp8")) read_attention(*prefill, device->efficiency.prefill_fp8);
-  if (const auto libraries = r.find("gemm_by_library")) read_libraries(*libraries, device->efficiency.gemm_by_library);
-  if (const auto memory = r.find("memory")) read_memory(*memory, device->efficiency.memory);
+  entry.device->efficiency = borrowed(*sibling);
 }
 
-std::string as(DType other) { return "as " + std::string(name(other)); }
+void read_formats(const Reader& formats, Entry& entry) {
+  for (const std::string& key : formats.keys()) {
+    read_gemm(formats.at(key), own_figures(entry.device->efficiency, parse_gemm_format(key, formats.where())));
+  }
+}
+
+template <auto Part, class T>
+Member<Entry> part(std::string_view key, std::string_view doc, const Members<T>& rows) {
+  return {key, doc, shape_of(rows),
+          [&rows](const Reader& r, Entry& entry) { read_members(r, rows, entry.device->efficiency.*Part); }};
+}
+
+const Members<Entry>& entry_members() {
+  using D = DeviceEfficiency;
+  static const Members<Entry> rows = {
+      needed<Entry>({"name", "a device of the catalogue", shape::text()}),
+      {"like", "another device whose figures it takes first", shape::text(), borrow},
+      {"gemm", "by format", shape::map(shape_of(gemm_members())), read_formats},
+      part<&D::attention>("attention", "the best kernels of training stacks", attention_members()),
+      part<&D::attention_v2>("attention_v2", "FlashAttention-2, where it is slower", attention_members()),
+      part<&D::prefill>("prefill", "kernels of inference stacks", attention_members()),
+      part<&D::prefill_fp8>("prefill_fp8", "the same with an fp8 cache", attention_members()),
+      {"gemm_by_library", "by library, then by format", shape::map(shape::map(shape_of(gemm_members()))),
+       [](const Reader& r, Entry& entry) { read_libraries(r, entry.device->efficiency.gemm_by_library); }},
+      part<&D::memory>("memory", "streaming kernels", memory_members()),
+      {"notes", "", shape::anything()}};
+  return rows;
+}
+
+void read_device(std::vector<Accelerator>& accelerators, const Reader& r) {
+  Entry entry{&accelerators, named(accelerators, r.at("name").string())};
+  if (entry.device != nullptr) return read_members(r, entry_members(), entry);
+  r.allow_only(keys_of(entry_members()));
+}
 
 /// Where a dtype's ceiling comes from when it was not measured, nearest kin first.
 std::vector<DType> kin(DType t) {
@@ -168,23 +197,19 @@ std::vector<DType> kin(DType t) {
   }
 }
 
-/// True where a figure was filled in from another dtype of the device, and may be again.
-bool derived(const GemmEfficiency& e, DType t) {
-  return std::ranges::any_of(kin(t), [&](DType other) { return e.source == as(other); });
-}
-
 void fill_dtypes(Accelerator& device) {
   DeviceEfficiency filled = device.efficiency;
   for (std::size_t i = 0; i < dtype_count; ++i) {
     const auto t = static_cast<DType>(i);
     const GemmEfficiency& own = device.efficiency.of(t);
-    if (device.peak(t).value() <= 0 || (own.ceiling > 0 && !derived(own, t))) continue;
+    if (device.peak(t).value() <= 0 || (own.ceiling > 0 && !own.taken_from)) continue;
     for (const DType other : kin(t)) {
       const GemmEfficiency& from = device.efficiency.of(other);
-      if (from.ceiling <= 0 || derived(from, other)) continue;
+      if (from.ceiling <= 0 || from.taken_from) continue;
       filled.of(t) = from;
       filled.of(t).evidence = std::max(from.evidence, Evidence::extrapolated);
-      filled.of(t).source = as(other);
+      filled.of(t).source = "as " + std::string(name(other));
+      filled.of(t).taken_from = other;
       break;
     }
   }
@@ -225,6 +250,8 @@ void fill_missing(std::vector<Accelerator>& accelerators) {
 }
 
 }  // namespace
+
+JsonSchema device_efficiency_shape() { return shape_of(entry_members()); }
 
 void attach_efficiency(std::vector<Accelerator>& accelerators, const Reader& file) {
   file.allow_only({"description", "sources", "devices", "media", "frameworks", "fit", "residuals"});

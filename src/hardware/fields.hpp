@@ -10,12 +10,6 @@
 
 namespace meshwright::hardware {
 
-template <Dimension D>
-void take(const Reader& r, std::string_view key, Quantity<D>& field) {
-  field = r.quantity_or(key, field);
-}
-inline void take(const Reader& r, std::string_view key, std::string& field) { field = r.string_or(key, field); }
-
 /// A bandwidth that is stated: zero would read as "not stated", and nothing moves a petabyte a second.
 inline BytesPerSecond stated_bandwidth(const Reader& member) {
   const auto bandwidth = member.quantity<BytesPerSecond::dimension>();
@@ -35,17 +29,10 @@ inline double stated_fraction(const Reader& member) {
   return share;
 }
 
-/// As take, for a field that a new entry must state and that must not be zero.
-template <Dimension D>
-void need(const Reader& r, std::string_view key, Quantity<D>& field) {
-  if (field.value() <= 0) field = r.at(key).quantity<D>();
-  take(r, key, field);
-  if (field.value() <= 0) r.at(key).fail("expected more than zero");
-}
-inline void need(const Reader& r, std::string_view key, std::string& field) {
-  if (field.empty()) field = r.at(key).string();
-  take(r, key, field);
-  if (field.empty()) r.at(key).fail("expected a name, found an empty text");
+/// The row of an entry's name.
+template <auto Field>
+Member<OwnerOf<Field>> name_member() {
+  return needed(stated<Field>(text_member<Field>("name", "")));
 }
 
 /// "prices" replaces, "sources" adds: an overlay keeps the sources of what it does not change.

@@ -18,6 +18,7 @@ BytesPerSecond usual_scale_up(const CatalogData& catalog, const Node& node, cons
 void link_accelerator(const CatalogData& catalog, Accelerator& a, const std::string& where) {
   if (!a.scale_up_link.empty()) a.scale_up_link = catalog.link(a.scale_up_link, where + "/scale_up_link").name;
   if (!a.pcie.empty()) a.pcie = catalog.link(a.pcie, where + "/pcie").name;
+  if (!a.chip_of.empty()) a.chip_of = catalog.accelerator(a.chip_of, where + "/chip_of").name;
   if (!a.rank_device.empty()) a.rank_device = catalog.accelerator(a.rank_device, where + "/rank_device").name;
 }
 

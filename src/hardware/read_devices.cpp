@@ -32,19 +32,23 @@ double read_coding(const Reader& r) {
 }
 
 /// PCIe is described by its lane's rate and coding; both bandwidths follow.
-void follow_pcie_rate(const Reader& r, Link& l) {
-  if (!r.has("giga_transfers") && !r.has("coding")) return;
-  if (!(l.giga_transfers > 0 && l.giga_transfers <= 1000))
-    r.at("giga_transfers").fail("expected more than 0, at most 1000");
+void follow_pcie_rate(Link& l) {
+  if (l.giga_transfers <= 0) return;
   l.lane_bandwidth = BytesPerSecond::base(l.giga_transfers * 1e9 / 8 * l.coding);
   l.bandwidth = l.lane_bandwidth * l.lanes;
+}
+
+void read_pcie_rate(const Reader& r, Link& l) {
+  l.giga_transfers = r.number();
+  if (!(l.giga_transfers > 0 && l.giga_transfers <= 1000)) r.fail("expected more than 0, at most 1000");
+  follow_pcie_rate(l);
 }
 
 }  // namespace
 
 const Members<Accelerator>& accelerator_members() {
   static const Members<Accelerator> rows = {
-      needed(text_member<&Accelerator::name>("name", "")),
+      name_member<&Accelerator::name>(),
       texts_member<&Accelerator::aliases>("aliases", "other names"),
       text_member<&Accelerator::vendor>("vendor", ""),
       text_member<&Accelerator::architecture>("architecture", ""),
@@ -55,12 +59,13 @@ const Members<Accelerator>& accelerator_members() {
       quantity_member<&Accelerator::clock>("clock", ""),
       {"peak_dense", "by format, without sparsity: {\"bf16\": \"989 TFLOP/s\"}",
        shape::map(shape::quantity(FlopsPerSecond::dimension)), read_peaks},
-      quantity_member<&Accelerator::memory_capacity>("memory_capacity", ""),
+      stated<&Accelerator::memory_capacity>(quantity_member<&Accelerator::memory_capacity>("memory_capacity", "")),
       text_member<&Accelerator::memory_kind>("memory_kind", "HBM3"),
-      quantity_member<&Accelerator::memory_bandwidth>("memory_bandwidth", ""),
+      stated<&Accelerator::memory_bandwidth>(quantity_member<&Accelerator::memory_bandwidth>("memory_bandwidth", "")),
       quantity_member<&Accelerator::l2>("l2", "second-level cache"),
       quantity_member<&Accelerator::tdp>("tdp", "power of the device"),
       text_member<&Accelerator::rank_device>("rank_device", "the part of it that a rank sees"),
+      text_member<&Accelerator::chip_of>("chip_of", "another device that has the same chip"),
       text_member<&Accelerator::scale_up_link>("scale_up_link", "a link of the catalogue: nvlink4"),
       whole_member<&Accelerator::scale_up_links>("scale_up_links", 0, 1000, ""),
       quantity_member<&Accelerator::scale_up_bandwidth>("scale_up_bandwidth", "each way"),
@@ -76,28 +81,25 @@ const Members<Accelerator>& accelerator_members() {
 
 Accelerator read_entry(const Reader& r, Accelerator a) {
   read_members(r, accelerator_members(), a);
-  need(r, "name", a.name);
   if (a.peak(DType::bf16).value() <= 0 && a.peak(DType::fp16).value() <= 0)
     r.fail("expected a dense peak for bf16 or fp16 in 'peak_dense'");
-  need(r, "memory_capacity", a.memory_capacity);
-  need(r, "memory_bandwidth", a.memory_bandwidth);
   if (!a.scale_up_link.empty() && a.scale_up_bandwidth.value() <= 0) r.at("scale_up_bandwidth");
   return a;
 }
 
 const Members<Link>& link_members() {
   static const Members<Link> rows = {
-      needed(text_member<&Link::name>("name", "")),
+      name_member<&Link::name>(),
       texts_member<&Link::aliases>("aliases", "other names"),
-      text_member<&Link::family>("family", "nvlink, pcie, ..."),
+      stated<&Link::family>(text_member<&Link::family>("family", "nvlink, pcie, ...")),
       switch_member<&Link::announced>("announced", "not sold yet"),
-      quantity_member<&Link::lane_bandwidth>("lane_bandwidth", "each way"),
+      stated<&Link::lane_bandwidth>(quantity_member<&Link::lane_bandwidth>("lane_bandwidth", "each way")),
       whole_member<&Link::lanes>("lanes", 1, 1000, ""),
-      quantity_member<&Link::bandwidth>("bandwidth", "of all lanes, each way"),
+      stated<&Link::bandwidth>(quantity_member<&Link::bandwidth>("bandwidth", "of all lanes, each way")),
       quantity_member<&Link::data_bandwidth>("data_bandwidth", "after framing"),
-      number_member<&Link::giga_transfers>("giga_transfers", "of a lane a second, of PCIe"),
+      {"giga_transfers", "of a lane a second, of PCIe", shape::number(0, 1000), read_pcie_rate},
       {"coding", "data over what is signalled: \"128/130\"", shape::text(),
-       [](const Reader& r, Link& l) { l.coding = read_coding(r); }},
+       [](const Reader& r, Link& l) { l.coding = read_coding(r), follow_pcie_rate(l); }},
       quantity_member<&Link::achieved>("achieved", "the most that was measured"),
       quantity_member<&Link::latency>("latency", ""),
       text_member<&Link::medium>("medium", "measurements that it takes"),
@@ -109,47 +111,41 @@ const Members<Link>& link_members() {
 
 Link read_entry(const Reader& r, Link l) {
   read_members(r, link_members(), l);
-  need(r, "name", l.name);
-  need(r, "family", l.family);
-  follow_pcie_rate(r, l);
-  need(r, "lane_bandwidth", l.lane_bandwidth);
-  need(r, "bandwidth", l.bandwidth);
   return l;
 }
 
 const Members<Nic>& nic_members() {
-  static const Members<Nic> rows = {needed(text_member<&Nic::name>("name", "")),
-                                    texts_member<&Nic::aliases>("aliases", "other names"),
-                                    text_member<&Nic::vendor>("vendor", ""),
-                                    switch_member<&Nic::announced>("announced", "not sold yet"),
-                                    quantity_member<&Nic::bandwidth>("bandwidth", "of all ports, each way"),
-                                    whole_member<&Nic::ports>("ports", 1, 16, ""),
-                                    text_member<&Nic::pcie>("pcie", "generation of its interface"),
-                                    whole_member<&Nic::pcie_lanes>("pcie_lanes", 1, 64, ""),
-                                    quantity_member<&Nic::message_rate>("message_rate", ""),
-                                    quantity_member<&Nic::latency>("latency", ""),
-                                    quantity_member<&Nic::power>("power", ""),
-                                    text_member<&Nic::notes>("notes", ""),
-                                    prices_member<&Nic::prices>(),
-                                    sources_member<&Nic::sources>()};
+  static const Members<Nic> rows = {
+      name_member<&Nic::name>(),
+      texts_member<&Nic::aliases>("aliases", "other names"),
+      text_member<&Nic::vendor>("vendor", ""),
+      switch_member<&Nic::announced>("announced", "not sold yet"),
+      stated<&Nic::bandwidth>(quantity_member<&Nic::bandwidth>("bandwidth", "of all ports, each way")),
+      whole_member<&Nic::ports>("ports", 1, 16, ""),
+      text_member<&Nic::pcie>("pcie", "generation of its interface"),
+      whole_member<&Nic::pcie_lanes>("pcie_lanes", 1, 64, ""),
+      quantity_member<&Nic::message_rate>("message_rate", ""),
+      quantity_member<&Nic::latency>("latency", ""),
+      quantity_member<&Nic::power>("power", ""),
+      text_member<&Nic::notes>("notes", ""),
+      prices_member<&Nic::prices>(),
+      sources_member<&Nic::sources>()};
   return rows;
 }
 
 Nic read_entry(const Reader& r, Nic n) {
   read_members(r, nic_members(), n);
-  need(r, "name", n.name);
-  need(r, "bandwidth", n.bandwidth);
   return n;
 }
 
 const Members<Switch>& switch_members() {
   static const Members<Switch> rows = {
-      needed(text_member<&Switch::name>("name", "")),
+      name_member<&Switch::name>(),
       texts_member<&Switch::aliases>("aliases", "other names"),
-      text_member<&Switch::fabric>("fabric", "infiniband, ethernet, nvlink, ..."),
+      stated<&Switch::fabric>(text_member<&Switch::fabric>("fabric", "infiniband, ethernet, nvlink, ...")),
       switch_member<&Switch::announced>("announced", "not sold yet"),
-      whole_member<&Switch::radix>("radix", 2, 100000, "ports"),
-      quantity_member<&Switch::port_bandwidth>("port_bandwidth", "each way"),
+      stated<&Switch::radix>(whole_member<&Switch::radix>("radix", 2, 100000, "ports")),
+      stated<&Switch::port_bandwidth>(quantity_member<&Switch::port_bandwidth>("port_bandwidth", "each way")),
       whole_member<&Switch::split_radix>("split_radix", 0, 100000, "ports when they are split"),
       quantity_member<&Switch::hop_latency>("hop_latency", ""),
       {"reduction", "SHARP, NVLS, ...: what reduces in the switch", shape::text(),
@@ -164,11 +160,7 @@ const Members<Switch>& switch_members() {
 }
 
 Switch read_entry(const Reader& r, Switch s) {
-  if (s.radix == 0) r.at("radix");
   read_members(r, switch_members(), s);
-  need(r, "name", s.name);
-  need(r, "fabric", s.fabric);
-  need(r, "port_bandwidth", s.port_bandwidth);
   return s;
 }
 

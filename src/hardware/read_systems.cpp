@@ -38,19 +38,20 @@ std::vector<FabricMedium> read_fabric_media(const Reader& list) {
 
 const Members<FabricKind>& fabric_members() {
   static const Members<FabricKind> rows = {
-      needed(text_member<&FabricKind::name>("name", "")),
+      name_member<&FabricKind::name>(),
       texts_member<&FabricKind::aliases>("aliases", "other names"),
       texts_member<&FabricKind::words>("words", "that name it in a free text"),
       texts_member<&FabricKind::hints>("hints", "words that hint at it"),
-      choice_member<&FabricKind::topology>("topology", topologies(), "the usual one"),
-      choice_member<&FabricKind::routing>("routing", routings(), "the usual one"),
-      quantity_member<&FabricKind::hop>("hop", "latency of a switch"),
+      stated<&FabricKind::topology>(choice_member<&FabricKind::topology>("topology", topologies(), "the usual one")),
+      stated<&FabricKind::routing>(choice_member<&FabricKind::routing>("routing", routings(), "the usual one")),
+      stated<&FabricKind::hop>(quantity_member<&FabricKind::hop>("hop", "latency of a switch")),
       {"tier_efficiency", "of the links above the leaf under load", shape::number(1e-6, 1),
        [](const Reader& r, FabricKind& f) { f.tier_efficiency = stated_fraction(r); }},
       switch_member<&FabricKind::lossless>("lossless", ""),
       switch_member<&FabricKind::by_plugin>("by_plugin", "NCCL reaches it by a plugin"),
       switch_member<&FabricKind::switched>("switched", "false: accelerators wired to each other"),
-      text_member<&FabricKind::switches>("switches", "the fabric of the switches that it is built of"),
+      stated<&FabricKind::switches>(
+          text_member<&FabricKind::switches>("switches", "the fabric of the switches that it is built of")),
       whole_member<&FabricKind::hashed_flows>("hashed_flows", 1, 4096, "flows of a rank that ECMP spreads"),
       text_member<&FabricKind::over_rdma>("over_rdma", "the fabric that it becomes where NICs do RDMA"),
       bandwidth_member<&FabricKind::per_rank>("per_rank", "the most that a rank moves"),
@@ -63,19 +64,17 @@ const Members<FabricKind>& fabric_members() {
 }
 
 FabricKind read_entry(const Reader& r, FabricKind f) {
-  if (f.topology.empty()) r.at("name"), r.at("topology"), r.at("routing"), r.at("hop"), r.at("switches");
   read_members(r, fabric_members(), f);
-  need(r, "name", f.name);
   return f;
 }
 
 const Members<ReferenceCluster>& reference_members() {
   static const Members<ReferenceCluster> rows = {
-      needed(text_member<&ReferenceCluster::name>("name", "")),
+      name_member<&ReferenceCluster::name>(),
       texts_member<&ReferenceCluster::aliases>("aliases", "other names"),
       text_member<&ReferenceCluster::title>("title", "in words"),
-      text_member<&ReferenceCluster::node>("node", "a node of the catalogue"),
-      whole_member<&ReferenceCluster::nodes>("nodes", 1, 1 << 24, ""),
+      stated<&ReferenceCluster::node>(text_member<&ReferenceCluster::node>("node", "a node of the catalogue")),
+      stated<&ReferenceCluster::nodes>(whole_member<&ReferenceCluster::nodes>("nodes", 1, 1 << 24, "")),
       whole_member<&ReferenceCluster::scale_up_domain>("scale_up_domain", 1, 1 << 20, "of a TPU job's slice"),
       {"network", "", network_shape(),
        [](const Reader& r, ReferenceCluster& c) { apply(read_network_spec(r), c.network); }},
@@ -85,10 +84,7 @@ const Members<ReferenceCluster>& reference_members() {
 }
 
 ReferenceCluster read_entry(const Reader& r, ReferenceCluster c) {
-  if (c.nodes == 0) r.at("name"), r.at("node"), r.at("nodes");
   read_members(r, reference_members(), c);
-  need(r, "name", c.name);
-  need(r, "node", c.node);
   return c;
 }
 

@@ -21,8 +21,7 @@ double gemm_efficiency(const Operator& op, const Job& job) {
   // A rank with one expert has nothing to group.
   const bool many = op.kind == OperatorKind::grouped_gemm && op.groups > 1;
   const double grouped = many ? f.kernels.grouped_gemm_efficiency : 1;
-  const double hopper = job.cluster.accelerator.architecture == "hopper" ? f.kernels.gemm_efficiency_hopper : 1;
-  return f.kernels.gemm_efficiency * grouped * hopper;
+  return f.kernels.gemm_efficiency * grouped;
 }
 
 /// Products of a rank's experts that run at once. Products over a few streams take as long as one after another:
@@ -63,7 +62,7 @@ Kernels gemm_kernels(const Operator& op, const Job& job) {
                       .k = k,
                       .groups = groups,
                       .dtype = low ? recipe.gemm : recipe.rest,
-                      .block_scaled = recipe.name == "fp8-block",
+                      .block_scaled = recipe.block_scaled,
                       .result_bytes = result_bytes,
                       .aligned = aligned},
                      device) /
@@ -137,7 +136,7 @@ Seconds least_time(const Operator& op, const Job& job) {
   if (!is_gemm(op)) return {};
   const Accelerator& device = job.cluster.accelerator;
   const DType dtype = in_gemm_format(op, job) ? job.precision.gemm : job.precision.rest;
-  const GemmEfficiency& e = efficiency_of(device.efficiency, {dtype, job.precision.name == "fp8-block"});
+  const GemmEfficiency& e = efficiency_of(device.efficiency, {dtype, job.precision.block_scaled});
   const double products = training_of(op, job).gradients ? 3 : 2;
   const Flops work = Flops::base(products * 2 * op.groups * op.m * op.n * op.k);
   return work / (device.peak(dtype) * e.ceiling * e.sustained) / gemm_efficiency(op, job);

@@ -122,11 +122,6 @@ std::span<const RunField> run_fields() {
       framework_number<&Framework::kernels, &StackKernels::gemm_efficiency>(
           "kernels.gemm_efficiency", 0.3, 1,
           [](const Job& j, const Layout&) { return own(j, "kernels.gemm_efficiency"); }),
-      framework_number<&Framework::kernels, &StackKernels::gemm_efficiency_hopper>(
-          "kernels.gemm_efficiency_hopper", 0.15, 1,
-          [](const Job& j, const Layout&) {
-            return own(j, "kernels.gemm_efficiency_hopper") && j.cluster.accelerator.architecture == "hopper";
-          }),
       framework_number<&Framework::kernels, &StackKernels::attention_efficiency>(
           "kernels.attention_efficiency", 0.3, 1,
           [](const Job& j, const Layout&) {

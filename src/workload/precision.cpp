@@ -23,7 +23,7 @@ const std::vector<Precision>& precisions() {
       {"fp8-ds", DType::fp8, DType::bf16, 4, 1, "per-tensor delayed scaling (amax history)"},
       {"fp8-cs", DType::fp8, DType::bf16, 6, 1, "per-tensor current scaling: one more read for the maximum"},
       {"fp8-rowwise", DType::fp8, DType::bf16, 6, 1, "one scale a row, bf16 input quantised twice"},
-      {"fp8-block", DType::fp8, DType::bf16, 4 + 8.0 / 128, 1 + 4.0 / 128, "1x128 tiles with fp32 scales"},
+      {"fp8-block", DType::fp8, DType::bf16, 4 + 8.0 / 128, 1 + 4.0 / 128, "1x128 tiles with fp32 scales", true},
       {"mxfp8", DType::fp8, DType::bf16, 4 + 2.0 / 32, 1 + 1.0 / 32, "32-element blocks with 8-bit scales"},
       {"mxfp4", DType::fp4, DType::bf16, 5 + 2.0 / 32, 0.5 + 1.0 / 32, "32-element blocks with 8-bit scales"},
       {"nvfp4", DType::fp4, DType::bf16, 5 + 2.0 / 16, 0.5 + 1.0 / 16,

@@ -54,7 +54,9 @@ struct Member {
   std::string_view key, doc;
   JsonSchema shape;
   std::function<void(const Reader& value, T& into)> read{};
-  bool needed = false;
+  bool needed = false;                           ///< in every object
+  std::function<bool(const T& read)> lacking{};  ///< there has to be one, here or in what is read over; true: none
+  std::string_view expected{};                   ///< of a member that has to be there
 };
 template <class T>
 using Members = std::vector<Member<T>>;
@@ -66,6 +68,22 @@ Member<T> needed(Member<T> row) {
   return row;
 }
 
+/// The row of a member that an entry has to have: a text that says something, a number above zero.
+template <auto Field, class T>
+Member<T> stated(Member<T> row) {
+  constexpr bool is_text = requires(const T& read) { (read.*Field).empty(); };
+  row.expected = is_text ? "a name" : "more than zero";
+  row.lacking = [](const T& read) {
+    if constexpr (is_text)
+      return (read.*Field).empty();
+    else if constexpr (requires { (read.*Field).value(); })
+      return !((read.*Field).value() > 0);
+    else
+      return !(read.*Field > 0);
+  };
+  return row;
+}
+
 template <class T>
 std::vector<std::string_view> keys_of(const Members<T>& rows) {
   std::vector<std::string_view> keys;
@@ -73,7 +91,8 @@ std::vector<std::string_view> keys_of(const Members<T>& rows) {
   return keys;
 }
 
-/// Reads what `object` states, in the order of the rows; refuses other keys, and needed ones that are missing.
+/// Reads what `object` states, in the order of the rows; refuses other keys, needed ones that are missing, and an entry
+/// that lacks what it has to have.
 template <class T>
 void read_members(const Reader& object, const Members<T>& rows, T& into) {
   object.allow_only(keys_of(rows));
@@ -81,6 +100,11 @@ void read_members(const Reader& object, const Members<T>& rows, T& into) {
     if (row.needed) object.at(row.key);
     if (!row.read) continue;
     if (const auto value = object.find(row.key)) row.read(*value, into);
+  }
+  for (const Member<T>& row : rows) {
+    if (!row.lacking || !row.lacking(into)) continue;
+    const Reader value = object.at(row.key);
+    value.fail("expected " + std::string(row.expected) + ", found " + value.dump());
   }
 }
 

@@ -28,6 +28,7 @@ struct Accelerator {
   Bytes l2{};
   Watts tdp{};
   std::string rank_device;              ///< the part that a rank sees as its device, "MI250X-GCD"; "" = the whole
+  std::string chip_of;                  ///< another device that has the same chip in another package; "" = none
   std::string scale_up_link;            ///< link name in the catalogue, "nvlink4"; "" where it has none
   int scale_up_links = 0;               ///< links a device
   BytesPerSecond scale_up_bandwidth{};  ///< all links of one device, per direction

@@ -2,6 +2,7 @@
 // What was measured of a device: parameters of the kernel models in cost/. They belong to a device (or its class),
 // never to a run or a model; `meshwright calibrate gemm` reproduces the fits.
 #include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,7 @@ struct GemmEfficiency {
   /// Compute time where rows of an operand or the result start at multiples of 8, 4 and 2 bytes only, over that at 16:
   /// loads are no longer vectors, and stop feeding the matrix units.
   std::array<double, 3> misaligned{1, 1, 1};
+  std::optional<DType> taken_from{};  ///< the format of the device whose figures these are, for want of its own
   Evidence evidence = Evidence::data_sheet;
   std::string source;
 };

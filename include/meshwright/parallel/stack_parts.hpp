@@ -121,7 +121,6 @@ struct StackKernels {
   std::vector<std::string> attention = {"vendor", "flash-2", "unfused"};  ///< kernels that it has, best first
   bool fused_norms = true;                                                ///< false: unfused_bytes of operators count
   double gemm_efficiency = 1.0;          ///< what the stack's GEMM path reaches of the device's sustained rate
-  double gemm_efficiency_hopper = 1.0;   ///< on Hopper besides: releases before its libraries were tuned
   double grouped_gemm_efficiency = 1.0;  ///< what its GEMMs of several experts reach of one of the same work
   double attention_efficiency = 1.0;     ///< what its fused attention kernels reach of the device's best
   double memory_traffic = 1.0;           ///< traffic of its memory-bound kernels over the operators' bytes
@@ -214,7 +213,6 @@ constexpr void describe(PartOf<StackKernels> auto& p, V&& visit) {
   visit("attention", p.attention);
   visit("fused_norms", p.fused_norms);
   visit("gemm_efficiency", p.gemm_efficiency);
-  visit("gemm_efficiency_hopper", p.gemm_efficiency_hopper);
   visit("grouped_gemm_efficiency", p.grouped_gemm_efficiency);
   visit("attention_efficiency", p.attention_efficiency);
   visit("memory_traffic", p.memory_traffic);

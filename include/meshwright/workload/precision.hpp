@@ -18,6 +18,7 @@ struct Precision {
   double cast_bytes_per_element = 0;  ///< HBM traffic of quantising one GEMM input element (read + write + scales)
   double stored_input_bytes = 2;      ///< bytes kept for backward of one element of a GEMM input
   std::string_view note;
+  bool block_scaled = false;  ///< GEMM inputs have a scale per tile or block of 128
 };
 
 const std::vector<Precision>& precisions();
