@@ -39,7 +39,8 @@ TEST(Sweep, IsTheSameOnAnyNumberOfThreads) {
   const Scenario scenario = scenario_of(12);
   const std::vector<std::string> one = lines(scenario, {.threads = 1, .store = {}, .progress = {}});
   ASSERT_EQ(one.size(), 12U);
-  for (const int threads : {2, 5}) EXPECT_EQ(lines(scenario, {.threads = threads, .store = {}, .progress = {}}), one) << threads;
+  for (const int threads : {2, 5})
+    EXPECT_EQ(lines(scenario, {.threads = threads, .store = {}, .progress = {}}), one) << threads;
 }
 
 // Points that wait are not planned for a caller that is gone.
@@ -64,9 +65,9 @@ TEST(Sweep, WhatAPointThrowsEndsIt) {
 
 TEST(Sweep, EndsOnRequestWithWhatThereIs) {
   const Scenario scenario = scenario_of(200);
-  const WhatIf some = run_whatif(
-      scenario, builtin_catalog(),
-      {.threads = 2, .store = {}, .progress = [](std::uint64_t done, std::uint64_t) { return done == 0; }});
+  const WhatIf some =
+      run_whatif(scenario, builtin_catalog(),
+                 {.threads = 2, .store = {}, .progress = [](std::uint64_t done, std::uint64_t) { return done == 0; }});
   EXPECT_TRUE(some.interrupted);
   EXPECT_FALSE(some.results.empty());
   EXPECT_LT(some.results.size(), 200U);
