@@ -5,6 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "core/json_text.hpp"
 #include "meshwright/calibrate/kernel_fit.hpp"
 #include "meshwright/core/text.hpp"
 
@@ -73,7 +74,7 @@ std::string efficiency_overlay(const std::vector<GemmFit>& gemm, const std::vect
     device_entry(devices, fit.device)[fit.format == "fp8" ? "prefill_fp8" : "prefill"] = to_json(fit, source);
   const Json overlay = {{"description", "Kernel efficiencies fitted to timings by `meshwright calibrate gemm`."},
                         {"devices", devices}};
-  return overlay.dump(2) + "\n";
+  return json_text(overlay, 2) + "\n";
 }
 
 }  // namespace meshwright::calibrate

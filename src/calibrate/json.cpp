@@ -1,4 +1,5 @@
 #include "meshwright/calibrate/json.hpp"
+#include "core/json_text.hpp"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -69,7 +70,7 @@ std::string to_json(std::span<const RunCheck> checks) {
   const auto skipped = std::ranges::count_if(checks, [](const RunCheck& c) { return c.skipped.has_value(); });
   document["summary"] = {{"count", checks.size()},     {"skipped", skipped},   {"mape", total.mean},
                          {"median_ape", total.median}, {"p90_ape", total.p90}, {"by_group", by_group}};
-  return document.dump();
+  return json_text(document);
 }
 
 }  // namespace meshwright::calibrate

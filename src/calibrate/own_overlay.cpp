@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "calibrate/overlay_fields.hpp"
+#include "core/json_text.hpp"
 #include "meshwright/calibrate/own_fit.hpp"
 
 namespace meshwright::calibrate {
@@ -76,7 +77,7 @@ std::string own_overlay_json(const OwnFit& fit, std::span<const OwnRun> runs, co
   Json& last = document["frameworks"];
   if (!runs.empty()) named(last, runs.front().job.framework.name);
   if (!last.empty()) last.back()["own_runs"] = knowledge_json(fit);
-  return document.dump(1) + "\n";
+  return json_text(document, 1) + "\n";
 }
 
 }  // namespace meshwright::calibrate

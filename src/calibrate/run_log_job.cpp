@@ -8,6 +8,7 @@
 
 #include "calibrate/run_log_dialect.hpp"
 #include "calibrate/run_log_settings.hpp"
+#include "core/json_text.hpp"
 #include "meshwright/calibrate/run_logs.hpp"
 #include "meshwright/workload/presets.hpp"
 
@@ -239,10 +240,10 @@ std::string job_of_log(const RunLog& log, const LogCompletion& completion) {
   if (completion.gpus > 0) job["gpus"] = completion.gpus;
   if (completion.seq_len > 0) job["seq_len"] = completion.seq_len;
   require_all(job, log, stated);
-  if (is_launch(log)) return job.dump(2);
+  if (is_launch(log)) return json_text(job, 2);
   const double gpus = job.contains("gpus") && job["gpus"].is_number() ? job["gpus"].get<double>() : 0;
   job["measured"] = measured_of(log, seconds_of_step(log, job, gpus));
-  return job.dump(2);
+  return json_text(job, 2);
 }
 
 }  // namespace meshwright::calibrate

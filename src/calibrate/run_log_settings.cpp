@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "core/json_text.hpp"
 #include "meshwright/core/text.hpp"
 
 namespace meshwright::calibrate {
@@ -110,7 +111,7 @@ std::string scalar_json(const std::string& printed) {
     if (c != ',' && c != '_') digits += c;  // 5,001 and 32_000
   }
   if (const auto number = parse_number(digits)) return fmt::format("{}", *number);
-  return nlohmann::json(printed).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return json_text(nlohmann::json(printed));
 }
 
 /// "[0]*3+[1]*58" and "([0]*3 + [1]*58)" spelled out: every "[x]*n" as n entries.

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "calibrate/overlay_fields.hpp"
+#include "core/json_text.hpp"
 #include "meshwright/calibrate/fit_runs.hpp"
 
 namespace meshwright::calibrate {
@@ -65,7 +66,7 @@ std::string overlay_json(const RunFit& fit, const Catalog& catalog, const std::s
     if (kind == "medium") named(document["media"], name)["in_step"] = rounded(p.value);
     if (kind == "framework") set_stack_field(named(document["frameworks"], name), p.field, p.value);
   }
-  return document.dump(1) + "\n";
+  return json_text(document, 1) + "\n";
 }
 
 }  // namespace meshwright::calibrate

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "capacity/run_fields.hpp"
+#include "core/json_text.hpp"
 #include "meshwright/core/units.hpp"
 
 namespace meshwright::capacity {
@@ -45,7 +46,7 @@ std::string to_json(const RunEstimate& e) {
   out["unpriced"] = e.unpriced;
   for (const auto& [key, tree] : {std::pair{"time", &e.time}, {"cost", &e.cost}, {"capex", &e.capex}})
     out[key] = json::parse(meshwright::to_json(*tree));
-  return out.dump();
+  return json_text(out);
 }
 
 std::vector<std::string> assumption_lines(const RunAssumptions& a) {

@@ -6,6 +6,7 @@
 
 #include "capacity/places.hpp"
 #include "capacity/question_parts.hpp"
+#include "core/json_text.hpp"
 #include "meshwright/core/error.hpp"
 
 namespace meshwright::capacity {
@@ -95,7 +96,7 @@ PlannedPoint planned(const Asked& asked, const Candidate& candidate, const Workl
 }
 
 Answer answer(const Asked& asked, std::vector<std::string> lines, const question_json& object) {
-  return {asked.question.name, asked.question.ask, std::move(lines), object.dump()};
+  return {asked.question.name, asked.question.ask, std::move(lines), json_text(object)};
 }
 
 std::vector<Answer> answer_questions(const Scenario& scenario, const hardware::Catalog& catalog,

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "capacity/run_fields.hpp"
+#include "core/json_text.hpp"
 #include "meshwright/capacity/json.hpp"
 #include "meshwright/capacity/report.hpp"
 
@@ -111,7 +112,7 @@ std::string to_json(const Report& report) {
                     {"answers", answers},
                     {"assumptions", report.answer.assumptions},
                     {"interrupted", report.answer.interrupted}};
-  return out.dump();
+  return json_text(out);
 }
 
 std::string to_csv(const WhatIf& answer, const Scenario& scenario) {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "capacity/run_fields.hpp"
+#include "core/json_text.hpp"
 #include "meshwright/core/error.hpp"
 
 namespace meshwright::capacity {
@@ -110,7 +111,7 @@ std::string to_json(const Result& r, const Scenario& scenario) {
     out["violation"] = r.refusal;
     out["meets"] = meets;
     out["notes"] = r.notes;
-    return out.dump();
+    return json_text(out);
   }
   out["layout"] = json::parse(r.layout);
   out["layout_text"] = r.layout_text;
@@ -120,7 +121,7 @@ std::string to_json(const Result& r, const Scenario& scenario) {
   out["rented"] = r.rented;
   out["meets"] = meets;
   out["notes"] = r.notes;
-  return out.dump();
+  return json_text(out);
 }
 
 Result read_result(const std::string& line, const Scenario& scenario) {
@@ -139,7 +140,7 @@ Result read_result(const std::string& line, const Scenario& scenario) {
       r.refusal = in.at("violation").get<std::string>();
       return r;
     }
-    r.layout = in.at("layout").dump();
+    r.layout = json_text(in.at("layout"));
     r.layout_text = in.at("layout_text").get<std::string>();
     for (const RunField& field : run_fields()) {
       if (field.in == nullptr) continue;

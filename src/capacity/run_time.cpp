@@ -24,8 +24,8 @@ void check(const Phase& phase, const std::string& where) {
 double add(RunTime& run, const Phase& phase, int batch, double tokens, const StepTimeOf& step_time,
            const std::string& where) {
   const double a_step = static_cast<double>(phase.seq_len) * batch;
-  // A remainder below a millionth of a step is rounding, not a step.
-  const double steps = std::ceil(tokens / a_step - 1e-6);
+  // A remainder below a millionth of a step is rounding, not a step; but a run has a step, however few its tokens.
+  const double steps = std::max(run.steps == 0 ? 1.0 : 0.0, std::ceil(tokens / a_step - 1e-6));
   if (static_cast<double>(run.steps) + steps > most_steps)
     throw Error(where, fmt::format("the run has {:g} steps, expected at most {:g}", steps, most_steps));
   const auto count = static_cast<long long>(std::max(0.0, steps));
@@ -88,7 +88,7 @@ double parse_tokens(std::string_view text, const std::string& where) {
     value *= std::pow(1000.0, static_cast<double>(at) + 1);
     rest = {};
   }
-  if (error != std::errc{} || !rest.empty() || !(value > 0) || !(value <= 1e18)) throw refuse();
+  if (error != std::errc{} || !rest.empty() || !(value >= 1) || !(value <= 1e18)) throw refuse();
   return value;
 }
 

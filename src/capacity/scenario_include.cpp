@@ -48,7 +48,9 @@ void merge(json& base, const json& over) {
 }
 
 json merged(const fs::path& file, std::vector<fs::path>& open, std::vector<Reader>& files) {
-  const fs::path canonical = fs::weakly_canonical(file);
+  std::error_code failed;
+  const fs::path canonical = fs::weakly_canonical(file, failed);
+  if (failed) throw Error(file.string(), "cannot be read: " + failed.message());
   if (std::ranges::find(open, canonical) != open.end())
     throw Error(file.string(), "it includes itself, by way of " + open.back().filename().string());
   if (open.size() >= deepest) throw Error(file.string(), fmt::format("includes are nested more than {} deep", deepest));

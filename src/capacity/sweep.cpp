@@ -66,6 +66,18 @@ class Queue {
   std::condition_variable changed_;
 };
 
+/// Whatever ends the sweep: points that wait are not taken any more.
+class Stopped {
+ public:
+  explicit Stopped(Queue& queue) : queue_(queue) {}
+  ~Stopped() { queue_.stop(); }
+  Stopped(const Stopped&) = delete;
+  Stopped& operator=(const Stopped&) = delete;
+
+ private:
+  Queue& queue_;
+};
+
 void work(const Scenario& scenario, const hardware::Catalog& catalog, const std::shared_ptr<PlanCache>& plans,
           int threads_each, Queue& queue) {
   try {
@@ -99,6 +111,7 @@ Swept sweep(const Scenario& scenario, const hardware::Catalog& catalog, const Wh
   const int workers = std::max(1, std::min<int>(cores, static_cast<int>(open.size())));
   Queue queue(std::move(open));
   std::vector<std::jthread> threads;
+  const Stopped at_the_end(queue);
   for (int i = 0; i < workers; ++i) {
     queue.enter();
     // Few points: their searches share what cores are left.

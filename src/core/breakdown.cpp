@@ -1,4 +1,5 @@
 #include "meshwright/core/breakdown.hpp"
+#include "core/json_text.hpp"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -48,6 +49,6 @@ const Term* find(const Term& term, std::string_view name) {
   return nullptr;
 }
 
-std::string to_json(const Term& term) { return as_json(term).dump(); }
+std::string to_json(const Term& term) { return json_text(as_json(term)); }
 
 }  // namespace meshwright

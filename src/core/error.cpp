@@ -12,7 +12,7 @@ namespace {
 
 // Of what a message quotes and of names that are compared: beyond, a person is not helped, and the work would grow with
 // what a hostile file holds.
-constexpr std::size_t longest_message = 2000, longest_name = 100;
+constexpr std::size_t longest_message = 1000, longest_name = 100;
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
@@ -30,7 +30,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }
 
 /// On one line, without what a terminal would obey: names come from files that anybody wrote.
-std::string one_line(std::string_view text) { return printable(text, longest_message); }
+std::string one_line(std::string_view text) { return abridged(text, longest_message); }
 
 std::string joined(const std::string& where, const std::string& what) {
   return where.empty() ? one_line(what) : one_line(where) + ": " + one_line(what);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "core/json_text.hpp"
 #include "meshwright/core/units.hpp"
 
 namespace meshwright::html {
@@ -49,8 +50,7 @@ std::string label(double x, double y, std::string_view anchor, std::string_view 
 
 std::string escaped(std::string_view text) {
   // nlohmann's writer replaces broken UTF-8; what is left to escape is ASCII.
-  const std::string json =
-      nlohmann::json(std::string(text)).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  const std::string json = json_text(nlohmann::json(std::string(text)));
   const std::string clean = nlohmann::json::parse(json).get<std::string>();
   std::string out;
   for (const char c : clean) {

@@ -14,6 +14,7 @@
 #include <streambuf>
 #include <vector>
 
+#include "core/json_text.hpp"
 #include "meshwright/core/document.hpp"
 #include "meshwright/core/text.hpp"
 
@@ -22,7 +23,7 @@ namespace {
 
 using nlohmann::json;
 
-std::string quoted(const std::string& text) { return json(text).dump(-1, ' ', false, json::error_handler_t::replace); }
+std::string quoted(const std::string& text) { return json_text(json(text)); }
 
 bool among(std::string_view text, std::initializer_list<std::string_view> words) {
   return std::find(words.begin(), words.end(), text) != words.end();

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/json_text.hpp"
 #include "hardware/entries.hpp"
 #include "hardware/fields.hpp"
 #include "meshwright/core/document.hpp"
@@ -95,7 +96,7 @@ std::string to_json(const ClusterSpec& spec) {
   if (spec.nodes > 0) object["nodes"] = spec.nodes;
   if (spec.accelerators > 0) object["accelerators"] = spec.accelerators;
   if (const Json network = Json::parse(to_json(spec.network)); !network.empty()) object["network"] = network;
-  return object.dump();
+  return json_text(object);
 }
 
 bool operator==(const ClusterSpec& a, const ClusterSpec& b) { return to_json(a) == to_json(b); }

@@ -159,8 +159,10 @@ class Completion {
     apply(change_, node);
     if (node.scale_up == ScaleUpKind::none && said.scale_up) node.scale_up_domain = 1;
     if (!said.scale_up_domain && whole) node.scale_up_domain = node.accelerators;
-    if (said.nic_bandwidth && !said.nic && !node.nic.empty() && data_.nic(node.nic).bandwidth != *said.nic_bandwidth)
-      node.nic.clear();  // another card, of which only the speed is known
+    // Another card, of which only the speed is known; but ports on the device's own die are no card.
+    if (said.nic_bandwidth && !said.nic && !node.nic.empty() && !data_.nic(node.nic).pcie.empty() &&
+        data_.nic(node.nic).bandwidth != *said.nic_bandwidth)
+      node.nic.clear();
     if (said.scale_up_domain.value_or(0) > 1 && !said.scale_up && node.scale_up == ScaleUpKind::none) {
       node.scale_up = ScaleUpKind::full_mesh;
       node.scale_up_bandwidth = {};

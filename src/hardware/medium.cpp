@@ -6,6 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "core/json_text.hpp"
 #include "meshwright/core/reader.hpp"
 
 namespace meshwright::hardware {
@@ -141,7 +142,7 @@ std::vector<Medium> read_media(const Reader& document, const std::vector<Medium>
 std::string to_json(const std::vector<Medium>& media, std::string_view description) {
   Json list = Json::array();
   for (const Medium& m : media) list.push_back(medium_json(m));
-  return Json{{"description", description}, {"media", list}}.dump(1) + "\n";
+  return json_text(Json{{"description", description}, {"media", list}}, 1) + "\n";
 }
 
 }  // namespace meshwright::hardware

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <span>
 
 #include "hardware/entries.hpp"
 
@@ -50,16 +52,60 @@ Medium link_medium(const CatalogData& catalog, const Link& link, const std::stri
   return is_own(*found, link.name) ? *found : standing_in(*found, link.name);
 }
 
+template <class Value>
+Value between(const Value& a, const Value& b, double share) {
+  return a * (1 - share) + b * share;
+}
+
+Rate between(const Rate& a, const Rate& b, double share) {
+  return {.step = between(a.step, b.step, share),
+          .efficiency = between(a.efficiency, b.efficiency, share),
+          .ramp = between(a.ramp, b.ramp, share)};
+}
+
+Exchange between(const Exchange& a, const Exchange& b, double share) {
+  return {.base = between(a.base, b.base, share),
+          .ll = between(a.ll, b.ll, share),
+          .fence = between(a.fence, b.fence, share),
+          .simple = between(a.simple, b.simple, share),
+          .tiny = between(a.tiny, b.tiny, share),
+          .congestion = between(a.congestion, b.congestion, share)};
+}
+
+/// Figures `share` of the way from `a` to `b`; what is no number is that of the nearer one.
+Medium between(const Medium& a, const Medium& b, double share) {
+  Medium m = share < 0.5 ? a : b;
+  for (std::size_t i = 0; i < protocol_count; ++i) m.ring[i] = between(a.ring[i], b.ring[i], share);
+  for (const auto rate : {&Medium::in_switch, &Medium::point_to_point}) m.*rate = between(a.*rate, b.*rate, share);
+  for (const auto factor : {&Medium::tree_efficiency, &Medium::crowding, &Medium::in_step})
+    m.*factor = between(a.*factor, b.*factor, share);
+  m.base = between(a.base, b.base, share), m.local_copy = between(a.local_copy, b.local_copy, share);
+  m.all_to_all = between(a.all_to_all, b.all_to_all, share);
+  m.evidence = std::max({a.evidence, b.evidence, Evidence::extrapolated});
+  m.source = fmt::format("between {} and {}, {:.0f} % of the way", a.name, b.name, 100 * share);
+  return m;
+}
+
+/// How far `rate` is beyond `most`: 0 up to it, 1 from its double on. A generation of cards doubles the rate of the
+/// last.
+double beyond(BytesPerSecond rate, BytesPerSecond most) {
+  return most.value() <= 0 ? 0 : std::clamp(std::log2(rate / most), 0.0, 1.0);
+}
+
+/// The figures of the first of `rows` whose rates hold; between two rows, those between them.
+Medium medium_at(const CatalogData& catalog, const Cluster& cluster, std::span<const FabricMedium> rows) {
+  const FabricMedium& row = rows.front();
+  const BytesPerSecond nic = cluster.node.nic_bandwidth;
+  const Medium& found = *find_medium(catalog, row.medium);
+  const Medium own = row.stand_in ? standing_in(found, cluster.fabric.name) : found;
+  const double share = std::max(beyond(nic, row.nic_bandwidth), beyond(nic * cluster.node.nics, row.node_bandwidth));
+  if (share == 0 || rows.size() == 1) return own;
+  const Medium next = medium_at(catalog, cluster, rows.subspan(1));
+  return share == 1 ? next : between(own, next, share);
+}
+
 Medium fabric_medium(const CatalogData& catalog, const Cluster& cluster, const std::string& where) {
-  const BytesPerSecond nic = cluster.node.nic_bandwidth, all = nic * cluster.node.nics;
-  const auto within = [](BytesPerSecond rate, BytesPerSecond most) {
-    return most.value() <= 0 || rate <= most * 1.001;
-  };
-  for (const FabricMedium& row : cluster.fabric.media) {
-    if (!within(nic, row.nic_bandwidth) || !within(all, row.node_bandwidth)) continue;
-    const Medium& found = *find_medium(catalog, row.medium);
-    return row.stand_in ? standing_in(found, cluster.fabric.name) : found;
-  }
+  if (!cluster.fabric.media.empty()) return medium_at(catalog, cluster, cluster.fabric.media);
   if (const Medium* own = find_medium(catalog, cluster.fabric.name)) return *own;
   throw Error(where, fmt::format("no collective figures are known of the fabric {}; expected a medium of that name or "
                                  "'media' in its entry",

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "core/json_text.hpp"
 #include "hardware/entries.hpp"
 #include "hardware/fields.hpp"
 #include "meshwright/hardware/members.hpp"
@@ -322,7 +323,7 @@ std::string to_json(const NodeSpec& n) {
   if (!n.name.empty()) object["name"] = n.name;
   if (!n.accelerator.empty()) object["accelerator"] = n.accelerator;
   for (const auto& row : node_rows) row.write(n, row.key, object);
-  return object.dump();
+  return json_text(object);
 }
 
 void apply(const NodeSpec& spec, Node& n) {
@@ -354,7 +355,7 @@ NetworkSpec read_network_spec(const Reader& r) {
 std::string to_json(const NetworkSpec& n) {
   Json object = Json::object();
   for (const auto& row : network_rows) row.write(n, row.key, object);
-  return object.dump();
+  return json_text(object);
 }
 
 void apply(const NetworkSpec& spec, Network& n) {

@@ -1,6 +1,7 @@
 // What is said of a job: read from a file, and written back.
 #include <nlohmann/json.hpp>
 
+#include "core/json_text.hpp"
 #include "meshwright/core/document.hpp"
 #include "meshwright/hardware/cluster_file.hpp"
 #include "meshwright/hardware/schema.hpp"
@@ -86,7 +87,7 @@ std::string to_json(const JobSpec& spec) {
   if (spec.recipe) object["recipe"] = Json::parse(spec.recipe->dump());
   if (spec.collectives) object["collectives"] = Json::parse(spec.collectives->dump());
   if (spec.layout) object["layout"] = Json::parse(spec.layout->dump());
-  return object.dump();
+  return json_text(object);
 }
 
 }  // namespace meshwright::parallel

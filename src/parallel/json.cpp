@@ -1,4 +1,5 @@
 #include "meshwright/parallel/json.hpp"
+#include "core/json_text.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -76,7 +77,7 @@ json placement_object(const Placement& p) {
 
 }  // namespace
 
-std::string to_json(const Layout& layout) { return layout_object(layout).dump(); }
+std::string to_json(const Layout& layout) { return json_text(layout_object(layout)); }
 
 std::string to_json(const Prediction& p) {
   json memory = fields(p.memory, "_bytes");
@@ -101,7 +102,7 @@ std::string to_json(const Prediction& p) {
                     {"evidence", name(p.evidence)},
                     {"warnings", p.warnings},
                     {"assumptions", p.assumptions}};
-  return out.dump();
+  return json_text(out);
 }
 
 std::string to_json(const Violation& violation, std::span<const Layout> nearest) {
@@ -112,7 +113,7 @@ std::string to_json(const Violation& violation, std::span<const Layout> nearest)
                     {"needed", violation.needed},
                     {"available", violation.available},
                     {"nearest", layouts}};
-  return out.dump();
+  return json_text(out);
 }
 
 }  // namespace meshwright::parallel

@@ -7,6 +7,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "core/json_text.hpp"
 #include "meshwright/core/text.hpp"
 #include "meshwright/core/units.hpp"
 #include "meshwright/parallel/placement.hpp"
@@ -115,7 +116,7 @@ std::string yaml_of(const Json& object, const std::string& indent) {
     if (value.is_object()) {
       out += indent + key + ":\n" + yaml_of(value, indent + "  ");
     } else {
-      out += fmt::format("{}{}: {}\n", indent, key, value.is_string() ? value.get<std::string>() : value.dump());
+      out += fmt::format("{}{}: {}\n", indent, key, value.is_string() ? value.get<std::string>() : json_text(value));
     }
   }
   return out;
@@ -145,7 +146,7 @@ std::string launch_file(const Job& job, const Prediction& prediction, std::strin
   if (dialect.syntax == Syntax::json) {
     Json document = {{"_comment", said}};  // JSON has no comments; DeepSpeed passes keys by that it doesn't know
     document.update(nested(flags));
-    return document.dump(2) + "\n";
+    return json_text(document, 2) + "\n";
   }
   std::string out;
   for (const std::string& line : said) out += "# " + printable(line, 2000) + "\n";

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/embedded.hpp"
+#include "core/json_text.hpp"
 #include "meshwright/parallel/run_figures.hpp"
 
 namespace meshwright::parallel {
@@ -91,7 +92,7 @@ std::string to_json(const Spread& spread, std::string_view description) {
                        {"with_own_runs", pair(spread.with_own_runs)}};
   document["devices"] = spread.devices;
   document["stacks"] = spread.stacks;
-  return document.dump(1) + "\n";
+  return json_text(document, 1) + "\n";
 }
 
 const Spread& published_spread() {

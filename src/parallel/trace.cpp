@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "core/json_text.hpp"
 #include "meshwright/parallel/pipeline.hpp"
 #include "parallel/drawn_pipeline.hpp"
 
@@ -100,7 +101,7 @@ std::string pipeline_trace(const Job& job, const Prediction& prediction) {
                            {"schedule", std::string(name(drawn.schedule))},
                            {"micro_batches", fmt::format("{} of {}", drawn.shown, drawn.micro_batches)},
                            {"step_time_s", prediction.step_time.value()}}}};
-  return document.dump();
+  return json_text(document);
 }
 
 }  // namespace meshwright::parallel

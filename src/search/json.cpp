@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/json_text.hpp"
 #include "meshwright/parallel/json.hpp"
 
 namespace meshwright::search {
@@ -79,7 +80,7 @@ json object_of(const WhyNot& answer) {
 
 }  // namespace
 
-std::string to_json(const SearchResult& result) { return object_of(result).dump(); }
+std::string to_json(const SearchResult& result) { return json_text(object_of(result)); }
 
 std::string to_json(const Plan& plan) {
   json out = object_of(plan.result);
@@ -101,7 +102,7 @@ std::string to_json(const Plan& plan) {
   out["alternatives"] = json::array();
   for (const Alternative& other : plan.alternatives) out["alternatives"].push_back(object_of(other));
   if (plan.why_not) out["why_not"] = object_of(*plan.why_not);
-  return out.dump();
+  return json_text(out);
 }
 
 }  // namespace meshwright::search

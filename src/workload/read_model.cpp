@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/json_text.hpp"
 #include "meshwright/workload/presets.hpp"
 #include "meshwright/workload/schema.hpp"
 #include "workload/fields.hpp"
@@ -198,7 +199,7 @@ std::string model_json(const Transformer& model, Fields fields) {
   write_part(out, "sparse", model.sparse, [](auto& m, auto&& v) { visit_sparse(m, v); });
   write_part(out, "state_space", model.state_space, [](auto& m, auto&& v) { visit_state_space(m, v); });
   if (!model.pattern.empty()) out["pattern"] = write_pattern(model.pattern);
-  return out.dump();
+  return json_text(out);
 }
 
 }  // namespace meshwright::workload

@@ -27,6 +27,14 @@ TEST(RunTime, AWholeNumberOfStepsStaysWhole) {
   EXPECT_EQ(run_time(schedule, proportional, "run").steps, 1 + 1000000000);
 }
 
+TEST(RunTime, HasAStepHoweverFewItsTokens) {
+  const RunTime run = run_time({.phases = {{"main", 1, 8192, 2048}}}, proportional, "run");
+  EXPECT_EQ(run.steps, 1);
+  EXPECT_GT(run.training, 0_s);
+  for (const char* text : {"1e-320", "0.5", "0", "nan"}) EXPECT_THROW(parse_tokens(text, "tokens"), Error) << text;
+  EXPECT_EQ(parse_tokens("1", "tokens"), 1);
+}
+
 // BLOOM: batch 192 rising by 16 to 2,048 over 9,765,625 sequences of 2,048 (tr11-176B-ml chronicles).
 TEST(RunTime, BatchRampTrainsTheSameTokensInMoreSteps) {
   RunSchedule schedule{.phases = {{"main", 366e9, 2048, 2048}}};

@@ -189,6 +189,20 @@ def test_message_sizes(size):
     refused(Run("collective", "all_reduce", "--cluster", "dgx-h100", f"--begin={size}"), size or "-b")
 
 
+PLAN = ["plan", "--model", "llama-3.1-8b", "--cluster", "dgx-h100", "--nodes", 1, "--global-batch", 64, "--seq-len", 4096]
+
+
+@pytest.mark.parametrize("tokens", ["1e-320", "0", "0.5", "nan", "1e19"])
+def test_tokens_that_are_none(tokens):
+    refused(Run(*PLAN, f"--tokens={tokens}"), "--tokens", tokens)
+
+
+def test_a_run_of_one_token_has_a_step():
+    run = Run(*PLAN, "--tokens=1", "--json")
+    assert run.returncode == 0, run.stderr
+    assert json.loads(run.stdout)["best"]["run"]["steps"] == 1
+
+
 def test_a_sweep_of_sizes_ends():
     run = Run("collective", "all_reduce", "--cluster", "dgx-h100", "-b", "1", "-e", "1024T", "-f", "1.01", "--json")
     assert run.returncode == 0
@@ -397,6 +411,32 @@ def test_places_that_cannot_be_written(path, part, tmp_path):
     refused(Run("predict", write(tmp_path / "job.json", JOB), f"--trace={path}", cwd=tmp_path), part)
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        [*PLAN, "--html"],
+        [*PLAN, "--launch"],
+        ["predict", "job.json", "--trace"],
+        ["predict", "job.json", "--html"],
+        ["predict", "job.json", "--launch"],
+        ["whatif", "job.json", "--csv"],
+        ["whatif", "job.json", "--html"],
+        ["whatif", "job.json", "--store"],
+        ["import", "launch", "job.json", "--output"],
+        ["cluster", "new", "--node", "dgx-h100", "--nodes", 2, "--output"],
+        ["calibrate", "gemm", "job.json", "--output"],
+        ["calibrate", "runs", "job.json", "--output"],
+        ["calibrate", "spread", "--output"],
+        ["calibrate", "nccl-tests", "job.json", "--output"],
+    ],
+    ids=lambda command: " ".join(map(str, [*command[:2], command[-1]])),
+)
+def test_outputs_are_refused_before_the_work(command, tmp_path):
+    write(tmp_path / "job.json", JOB)
+    for place in ("/dev/null/x.json", "/dev/null/x/y", ""):
+        refused(Run(*command[:-1], f"{command[-1]}={place}", cwd=tmp_path), command[-1], place)
+
+
 def test_concurrent_writers(tmp_path):
     job, out = write(tmp_path / "job.json", JOB), tmp_path / "out.json"
     runs = [subprocess.Popen([program(), "predict", job, "--trace", out], stdout=subprocess.DEVNULL) for _ in range(12)]
@@ -461,7 +501,7 @@ def test_killed_sweeps_lose_and_double_nothing(kills, tmp_path):
 COMMANDS = {
     "list": ["model", "list"],
     "json": ["model", "list", "--json"],
-    "plan": ["plan", "--model", "llama-3.1-8b", "--cluster", "dgx-h100", "--nodes", "1", "--global-batch", "64", "--seq-len", "4096"],
+    "plan": PLAN,
     "help": ["--help"],
     "topology": ["topo", "show", "dgx-h100", "--nodes", "2"],
     "algorithms": ["algorithms"],
@@ -515,6 +555,60 @@ def test_bytes_that_are_no_text(tmp_path):
         run = Run("model", "show", tmp_path / odd, *more)
         assert run.returncode == 0, run.stderr
     refused(Run("plan", "--model", os.fsdecode(b"\xff"), "--cluster", os.fsdecode(b"\xfe"), "--global-batch", 8, "--seq-len", 8), "--model")
+
+
+ODD = os.fsdecode(b"\xff\xfe")
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["cluster", "new", "--nodes", 2, "--node", ODD],
+        ["cluster", "new", "--nodes", 2, "--node", "dgx-h100", "--fabric", ODD],
+        ["cluster", "new", "--nodes", 2, "--node", "dgx-h100", "--oversubscription", ODD],
+        [*PLAN, "--algo", ODD],
+        [*PLAN, "--algo", f"all_reduce={ODD}"],
+        [*PLAN, "--fix", f"tp={ODD}"],
+        ["hardware", "show", ODD],
+        ["schema", ODD],
+        [ODD],
+    ],
+    ids=lambda args: " ".join("ODD" if ODD in str(arg) else str(arg) for arg in args),
+)
+def test_arguments_that_are_no_text(args):
+    refused(Run(*args))
+
+
+def test_files_whose_names_are_no_text(tmp_path):
+    """What is written of them, overlays and jobs above all, is JSON all the same."""
+    gemm = write(tmp_path / f"{ODD}.csv", "gpu,dtype,m,n,k,latency_s\nh100_sxm,bf16,4096,4096,4096,2.2e-4\nh100_sxm,bf16,8192,8192,8192,1.6e-3\n")
+    run = {
+        "id": "r", "model": MODEL, "cluster": {"accelerator": "H100-SXM5-80GB", "count": 8}, "seq_len": 4096, "source": {},
+        "layout": {"framework": "megatron-lm", "tp": 2, "pp": 1, "micro_batch": 1, "global_batch": 64}, "measured": {"step_time_s": 3},
+    }
+    runs = write(tmp_path / f"{ODD}.jsonl", run)
+    script = write(tmp_path / f"{ODD}.sh", "torchrun --nproc_per_node 8 pretrain_gpt.py --tensor-model-parallel-size 2 --seq-length 4096 --micro-batch-size 1 --global-batch-size 64\n")
+    out = tmp_path / f"{ODD}.out.json"
+    for args in (
+        ["calibrate", "gemm", gemm], ["calibrate", "gemm", gemm, "--source", ODD], ["calibrate", "runs", runs], ["calibrate", "spread", runs],
+        ["import", "launch", script, "--cluster", "dgx-h100", "--model", "llama-3.1-8b"],
+    ):
+        made = Run(*args, "--output", out, seconds=60)
+        assert made.returncode == 0, (args, made.stderr)
+        assert json.loads(out.read_text())
+        out.unlink()
+
+
+@pytest.mark.parametrize("value", ["x", "0", "1", "1e308 GB"])
+@pytest.mark.parametrize("command", [["model", "list"], [*PLAN], ["algorithms"]], ids=lambda command: command[0])
+def test_flags_take_no_value(command, value):
+    refused(Run(*command, f"--json={value}"), "--json: takes no value")
+
+
+@pytest.mark.parametrize("option", ["--nodes", "--threads", "--max-micro-batch"])
+def test_what_was_expected_is_said_of_any_length(option):
+    for value in ("x" * 100000, "é" * 30000, ODD * 30000, ",".join(["1"] * 5000)):
+        refused(Run(*PLAN, f"{option}={value}"), option, "expected a whole number")
 
 
 def test_text_is_cut_between_characters(tmp_path):

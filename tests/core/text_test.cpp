@@ -28,6 +28,13 @@ TEST(Printable, CutsBetweenCharacters) {
   EXPECT_EQ(printable("", 0), "");
 }
 
+TEST(Abridged, KeepsBothEnds) {
+  EXPECT_EQ(abridged("abcdef", 6), "abcdef");
+  EXPECT_EQ(abridged("abcdefgh", 6), "abc ... fgh");
+  EXPECT_EQ(abridged("a\xc3\xbc\xc3\xbc\xc3\xbcz", 5), "a ... z");  // between characters
+  EXPECT_EQ(abridged(std::string(9, '\n'), 8), "\\x0a ... \\x0a");
+}
+
 TEST(Numbers, WholeOrLeading) {
   EXPECT_EQ(parse_number("2.5"), 2.5);
   EXPECT_EQ(parse_number("2.5x"), std::nullopt);

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
@@ -327,6 +328,37 @@ TEST(Fabrics, AreFactsOfTheCatalogue) {
     EXPECT_FALSE(kind.sources.empty()) << kind.name;
     EXPECT_GT(kind.hop.value(), 0) << kind.name;
   }
+}
+
+Cluster with_nics_of(const char* node, double gigabits) {
+  ClusterSpec spec{.of = node};
+  spec.node.nic_bandwidth = BytesPerSecond::base(gigabits / 8 * 1e9);
+  spec.nodes = 2;
+  return complete(spec, builtin_catalog());
+}
+
+// Figures measured at several rates: at those rates as they were measured, between them in between, without a jump.
+TEST(Media, FiguresBetweenGenerationsOfCardsAreInBetween) {
+  const auto step = [](const char* node, double gigabits) {
+    return with_nics_of(node, gigabits).platform.scale_out.rate(Protocol::simple).step;
+  };
+  const auto of = [](const char* medium) {
+    return std::ranges::find(builtin_catalog().media, medium, &Medium::name)->rate(Protocol::simple).step;
+  };
+  // Eight cards of 100 Gb/s are the most that the first generation has; the second was measured with cards of 100 Gb/s.
+  EXPECT_EQ(step("aws-trn1.32xlarge", 100), of("efa-v1"));
+  EXPECT_EQ(step("aws-p5.48xlarge", 100), of("efa-v2"));
+  EXPECT_EQ(step("aws-p5.48xlarge", 200), of("efa-v4"));
+  for (const char* node : {"aws-trn1.32xlarge", "aws-p5.48xlarge"}) {
+    for (double rate = 50; rate < 500; rate *= 1.01)
+      EXPECT_NEAR(step(node, rate * 1.01) / step(node, rate), 1, 0.04) << node << " " << rate;
+  }
+}
+
+// Ports on the die have no slot, whatever rate is said of them.
+TEST(Complete, PortsOnTheDieAreNoCards) {
+  EXPECT_EQ(with_nics_of("gaudi2-hls", 100.1).nic.name, "gaudi2-port");
+  EXPECT_EQ(with_nics_of("dgx-h100", 400.4).nic.name, "");
 }
 
 TEST(Media, EveryLinkOfANodeHasOne) {

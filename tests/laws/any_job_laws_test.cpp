@@ -10,6 +10,7 @@
 #include "meshwright/parallel/constraints.hpp"
 #include "meshwright/parallel/json.hpp"
 #include "meshwright/parallel/prediction.hpp"
+#include "meshwright/parallel/stages.hpp"
 #include "meshwright/search/search.hpp"
 
 namespace meshwright::tests {
@@ -64,8 +65,13 @@ TEST(AnyJobLaws, WhatIsWrittenReadsBack) {
 }
 
 constexpr double rounding = 1e-9;
-/// Windows of forward and backward are shares of one time, and what moves kernels of one kind moves the shares.
-constexpr double slack = 0.005;
+/// Windows of forward and backward are shares of one time, and what moves kernels of one kind moves the shares: a
+/// little where kernels fill the step, more where they leave much of it to the host.
+constexpr double slack = 0.005, slack_by_host = 0.03;
+double slack_of(const AnyCase& c) {
+  const StepTime time = predict(c.job, c.layout).time;
+  return time.host > total(time) * 0.1 ? slack_by_host : slack;
+}
 
 struct More {
   Resource resource;
@@ -84,10 +90,9 @@ constexpr More more[] = {{Resource::compute, 2},
 // More of anything never makes a step longer: twice of it, and a tenth more.
 TEST(AnyJobLaws, MoreOfAResourceIsNeverSlower) {
   over(18, many(200), [](const AnyCase& c) {
-    const double base = step(c.job, c.layout);
+    const double most = step(c.job, c.layout) * (1 + slack_of(c));
     for (const auto& [resource, factor] : more) {
-      EXPECT_LE(step(scaled(c.job, resource, factor), c.layout), base * (1 + slack))
-          << name(resource) << " x " << factor;
+      EXPECT_LE(step(scaled(c.job, resource, factor), c.layout), most) << name(resource) << " x " << factor;
     }
   });
 }
@@ -128,7 +133,21 @@ const Nudge nudges[] = {
        return spec.shape->vocab % vector == 0 ? nudged(spec.shape->vocab, vector) : 1;
      }},
     {"inner width", [](JobSpec& spec, const AnyCase& c) { return nudged(spec.shape->ffn_hidden, 8 * c.layout.tp); }},
+    // Less, not more: a NIC of more than a port of its switch carries takes two ports, and the network a tier.
+    {"rate of a NIC",
+     [](JobSpec& spec, const AnyCase& c) {
+       const Node& node = c.job.cluster.node;
+       if (node.nics == 0 || node.nic_bandwidth.value() <= 0) return 1.0;
+       spec.cluster.node.nic_bandwidth = node.nic_bandwidth * 0.999;
+       return 0.001;
+     }},
 };
+
+/// Layers dealt by cost move whole from stage to stage, as they do in the stack that deals them so: a cliff of its own.
+bool dealt_alike(const AnyCase& c, const Job& moved) {
+  return pipeline_chunks(c.job.model, c.job.framework, c.layout) ==
+         pipeline_chunks(moved.model, moved.framework, c.layout);
+}
 
 // A length or a width that changes by 0.2 % or less moves the step by at most 1.5 %.
 TEST(AnyJobLaws, NoCliffs) {
@@ -137,7 +156,7 @@ TEST(AnyJobLaws, NoCliffs) {
     for (const Nudge& nudge : nudges) {
       double change = 0;
       const Job moved = with(c.job, [&](JobSpec& spec) { change = nudge.apply(spec, c); });
-      if (change > 0.002 || refused_by(moved, c.layout) != nullptr) continue;
+      if (change > 0.002 || refused_by(moved, c.layout) != nullptr || !dealt_alike(c, moved)) continue;
       EXPECT_NEAR(step(moved, c.layout) / base, 1, 0.015) << nudge.name << " + " << change;
     }
     for (const Resource resource :

@@ -280,6 +280,33 @@ TEST(Search, WhatAThreadThrowsIsThrownByTheSearch) {
   EXPECT_THROW(search(job, bad), std::bad_alloc);
 }
 
+// As threads of a host program do: searches over one job, while others make jobs of it and of a model that changes.
+TEST(Search, ManyAtOnce) {
+  const Job job = test_job("mixtral-8x7b", "dgx-h100", 2, 4096, 64);
+  const std::string expected = settled(search(job, options(5)));
+  std::atomic<int> equal = 0, made = 0;
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 3; ++i) {
+      threads.emplace_back([&] {
+        SearchOptions two = options(5);
+        two.threads = 2;
+        for (int k = 0; k < 2; ++k) equal += settled(search(job, two)) == expected;
+      });
+    }
+    threads.emplace_back([&] {
+      Transformer model = load_model("llama-3.2-1b");
+      for (int layers = 1; layers <= 8; ++layers) {
+        model.layers = layers;
+        const Job other = with(job, [&](JobSpec& spec) { spec.shape = model; });
+        made += !search(other, options(1)).best.empty();
+      }
+    });
+  }
+  EXPECT_EQ(equal, 6);
+  EXPECT_EQ(made, 8);
+}
+
 // A folded schedule has two chunks a stage: more than the layers, embedding and head that there are to deal.
 TEST(Search, PipelinesLongerThanTheModelAreLeftOut) {
   for (const int layers : {1, 2, 8}) {

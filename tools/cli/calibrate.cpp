@@ -119,7 +119,7 @@ void add_gemm(CLI::App& command, const Globals& globals) {
   CLI::App* gemm = command.add_subcommand("gemm", "Kernel efficiencies from GEMM and attention timings (CSV, .gz)");
   gemm->add_option("tables", options->tables, "CSV with gpu, dtype, m, n, k, latency_s (or attention's columns)")
       ->required();
-  gemm->add_option("--output", options->output, "Folder or .json file for the overlay")->check(some_text());
+  gemm->add_option("--output", options->output, "Folder or .json file for the overlay")->check(output_overlay());
   gemm->add_option("--source", options->source, "What the overlay gives as source; the first table's path otherwise");
   gemm->add_flag("--json", options->json, "Overlay and residuals as one JSON document");
   gemm->callback([options, &globals] { calibrate_gemm(*options, globals); });
@@ -204,7 +204,7 @@ void add_runs(CLI::App& command, const Globals& globals) {
   runs->add_option("records", options->records, "Training runs (.jsonl, .gz), job files with 'measured', training logs")
       ->required();
   add_log_options(*runs, options->log);
-  runs->add_option("--output", options->output, "Folder or .json file for the overlay")->check(some_text());
+  runs->add_option("--output", options->output, "Folder or .json file for the overlay")->check(output_overlay());
   runs->add_flag("--from-benchmarks", options->from_benchmarks,
                  "Fit to runs of many sites, from benchmarks and first estimates: how the shipped figures were made");
   runs->add_flag("--json", options->json, "The overlay as one JSON document");
@@ -248,7 +248,7 @@ void add_spread(CLI::App& command, const Globals& globals) {
   CLI::App* spread =
       command.add_subcommand("spread", "How far measured steps lie from predicted ones: priors and bands");
   spread->add_option("records", options->records, "Training runs (.jsonl, .gz); the published ones otherwise");
-  spread->add_option("--output", options->output, "Folder or .json file for the spreads")->check(some_text());
+  spread->add_option("--output", options->output, "Folder or .json file for the spreads")->check(output_overlay());
   spread->add_flag("--json", options->json, "The spreads as one JSON document");
   spread->callback([options, &globals] { calibrate_spread(*options, globals); });
 }
@@ -299,7 +299,7 @@ void calibrate_tables(const TablesOptions& options, const Globals& globals) {
                                            {"small_median_ape", out.small.median},
                                            {"small_p90_ape", out.small.p90}};
   }
-  const std::string overlay = document.dump(1) + "\n";
+  const std::string overlay = json_text(document, 1) + "\n";
   write_overlay(options.output, "media.json", overlay);
   if (options.json) {
     Json answer = {{"overlay", document},
@@ -334,7 +334,7 @@ void add_tables(CLI::App& command, const Globals& globals) {
   tables->add_option("--nodes", options->nodes, "Nodes, where --cluster names a node")->check(whole_number(1, 1 << 24));
   tables->add_option("--start", options->start,
                      "Media to start from, as priors (.json); the compiled-in ones otherwise");
-  tables->add_option("--output", options->output, "Folder or .json file for the overlay")->check(some_text());
+  tables->add_option("--output", options->output, "Folder or .json file for the overlay")->check(output_overlay());
   tables->add_flag("--json", options->json, "Overlay and residuals as one JSON document");
   tables->callback([options, &globals] { calibrate_tables(*options, globals); });
 }

@@ -110,7 +110,7 @@ Cluster completed(const Json& document, const Catalog& catalog) {
   const std::string place = "cluster new";
   try {
     if (!document.contains("node")) throw Error("--node", "expected a node or, with --accelerator, an accelerator");
-    return complete(read_cluster_spec(Reader::text(document.dump(), place)), catalog);
+    return complete(read_cluster_spec(Reader::text(json_text(document), place)), catalog);
   } catch (const Error& e) {
     throw Error(flag_of(e.where()), e.what_happened());
   }
@@ -197,13 +197,13 @@ std::string usual_of(const Row& row, const Cluster& c) {
 
 /// A text that YAML reads as that text.
 std::string yaml_scalar(const Json& value) {
-  const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+  const std::string text = value.is_string() ? value.get<std::string>() : json_text(value);
   if (!value.is_string()) return text;
   const bool plain = !text.empty() && std::ranges::all_of(text, [](unsigned char c) {
     return std::isalnum(c) != 0 || std::string_view(" -_./+").find(static_cast<char>(c)) != std::string_view::npos;
   });
-  const Json read = Json::parse(yaml_to_json(plain ? text : value.dump(), "value"));
-  return plain && read.is_string() && read == value ? text : value.dump();
+  const Json read = Json::parse(yaml_to_json(plain ? text : json_text(value), "value"));
+  return plain && read.is_string() && read == value ? text : json_text(value);
 }
 
 std::string yaml_value(const Json& value) {
@@ -270,7 +270,7 @@ void make(Options o, const Globals& globals) {
   const Json document = document_of(o);
   const Cluster cluster = completed(document, catalog);
   const bool as_json = o.json || std::string_view(o.output).ends_with(".json");
-  const std::string text = as_json ? document.dump(2) + "\n" : yaml_of(document, cluster);
+  const std::string text = as_json ? json_text(document, 2) + "\n" : yaml_of(document, cluster);
   // What is written has to read back as what was said.
   complete(read_cluster_spec(read_document(text, as_json ? "cluster.json" : "cluster.yaml")), catalog);
   if (o.output.empty()) {
@@ -337,7 +337,9 @@ void add_cluster(CLI::App& command, const Globals& globals) {
     CLI::Option* option = made->add_option(std::string(rows[i].flag), o->said[i], std::string(rows[i].doc));
     option->check(some_text())->type_name(rows[i].form == Form::count ? "COUNT" : "TEXT");
   }
-  made->add_option("--output", o->output, "Write it there (.yaml, .json); on stdout by default")->type_name("FILE");
+  made->add_option("--output", o->output, "Write it there (.yaml, .json); on stdout by default")
+      ->type_name("FILE")
+      ->check(output_file());
   made->add_flag("--json", o->json, "As JSON, without comments");
   made->footer(
       "Examples:\n  meshwright cluster new --node dgx-h100 --nodes 64 --output mine.yaml\n"

@@ -108,6 +108,34 @@ std::string command_path(const CLI::App& app) {
   return path;
 }
 
+namespace fs = std::filesystem;
+
+/// Where `text` leads; an empty path where it leads nowhere.
+fs::path output_path(const std::string& text) {
+  std::error_code failed;
+  return text.empty() ? fs::path() : fs::absolute(text, failed).lexically_normal();
+}
+
+/// Why no file can be written there; "" where nothing is known to stand in the way.
+std::string unwritable_file(const std::string& text) {
+  const fs::path path = output_path(text);
+  std::error_code failed;
+  if (path.empty()) return "found an empty text, expected a file";
+  if (fs::is_directory(path, failed)) return fmt::format("{} is a folder, expected a file", text);
+  if (fs::is_directory(path.parent_path(), failed)) return "";
+  return fmt::format("{} cannot be written: no folder {}", text, path.parent_path().string());
+}
+
+/// Why no folder can be made there.
+std::string unmakeable_folder(const std::string& text) {
+  fs::path path = output_path(text);
+  std::error_code failed;
+  if (path.empty()) return "found an empty text, expected a folder or a .json file";
+  while (!fs::exists(path, failed) && path.has_relative_path()) path = path.parent_path();
+  if (fs::is_directory(path, failed)) return "";
+  return fmt::format("no folder can be made of {}: {} is none", text, path.string());
+}
+
 }  // namespace
 
 std::span<const Command> commands() { return table; }
@@ -168,9 +196,18 @@ CLI::Validator overlay_folder() {
   return CLI::Validator(check, "");
 }
 
+CLI::Validator output_file() { return CLI::Validator(unwritable_file, ""); }
+
+CLI::Validator output_overlay() {
+  const auto check = [](const std::string& text) {
+    return std::filesystem::path(text).extension() == ".json" ? unwritable_file(text) : unmakeable_folder(text);
+  };
+  return CLI::Validator(check, "");
+}
+
 std::string one_line(std::string_view text) {
   // A string's JSON form is one line and valid UTF-8; what a person need not see escaped is put back.
-  std::string quoted = nlohmann::json(std::string(text)).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  std::string quoted = json_text(std::string(text));
   quoted = quoted.substr(1, quoted.size() - 2);
   std::string out;
   for (std::size_t i = 0; i < quoted.size(); ++i) {
@@ -180,9 +217,13 @@ std::string one_line(std::string_view text) {
   return out;
 }
 
+std::string json_text(const nlohmann::ordered_json& document, int indent) {
+  return document.dump(indent, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
 void print_json(const nlohmann::ordered_json& document) {
   prints_data();
-  std::cout << document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << "\n";
+  std::cout << json_text(document, 2) << "\n";
 }
 
 std::string explain_parse_error(const CLI::App& root, const CLI::ParseError& error) {
@@ -200,6 +241,8 @@ std::string explain_parse_error(const CLI::App& root, const CLI::ParseError& err
                        left.front(), near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near));
   } else {
     text = error.what();
+    constexpr std::string_view override = " was given a disallowed flag override";
+    if (text.ends_with(override)) text = "--" + text.substr(0, text.size() - override.size()) + ": takes no value";
     if (const auto end = text.find('\n'); end != std::string::npos) text.resize(end);
   }
   return fmt::format("{}; see '{} --help'", text, command_path(*app));

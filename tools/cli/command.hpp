@@ -63,10 +63,16 @@ CLI::Validator whole_size(int least, int most);
 CLI::Validator decimal_number(double least, double most);
 CLI::Validator some_text();
 CLI::Validator overlay_folder();
+/// A file that can be written as far as its folder tells, and a .json file or a folder: what cannot is said before the
+/// work.
+CLI::Validator output_file();
+CLI::Validator output_overlay();
 
 /// `text` as one line of valid UTF-8: control characters and stray bytes are escaped.
 std::string one_line(std::string_view text);
 
+/// A document as text; bytes that are no UTF-8, as arguments and names of files may have, are replaced.
+std::string json_text(const nlohmann::ordered_json& document, int indent = -1);
 /// Prints one JSON document on stdout and nothing else.
 void print_json(const nlohmann::ordered_json& document);
 

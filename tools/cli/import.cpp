@@ -43,7 +43,7 @@ void add_import(CLI::App& command, const Globals& globals) {
   const auto o = std::make_shared<Options>();
   launch->add_option("FILE", o->file, "The script or configuration")->required();
   launch->add_option("--framework", o->framework, "Whose it is; by its arguments otherwise")->check(some_text());
-  launch->add_option("--output", o->output, "Write the job there")->type_name("JOB.json");
+  launch->add_option("--output", o->output, "Write the job there")->type_name("JOB.json")->check(output_file());
   add_log_options(*launch, o->completion);
   launch->callback([o, &globals] { run(*o, globals); });
 }

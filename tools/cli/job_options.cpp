@@ -27,7 +27,7 @@ std::optional<Reader> collectives_of(const JobOptions& o) {
       algorithm[std::string(part.substr(0, equals))] = part.substr(equals + 1);
   }
   if (object.empty()) return std::nullopt;
-  return Reader::text(object.dump(), "--algo");
+  return Reader::text(json_text(object), "--algo");
 }
 
 }  // namespace

@@ -20,9 +20,12 @@ namespace {
 // 70 and 74 are EX_SOFTWARE and EX_IOERR of sysexits.h.
 constexpr int exit_negative = 1, exit_bad_input = 2, exit_internal = 70, exit_output = 74;
 
-/// The options of the program may stand behind a command, too.
+/// The options of the program may stand behind a command, too; and a flag takes no value ("--json=x").
 void fall_through(CLI::App& command) {
   command.fallthrough();
+  for (CLI::Option* option : command.get_options()) {
+    if (option->get_expected_max() == 0) option->disable_flag_override();
+  }
   for (CLI::App* sub : command.get_subcommands({})) fall_through(*sub);
 }
 
@@ -47,8 +50,8 @@ void define(CLI::App& root, Globals& globals) {
 }
 
 int fail(int code, std::string_view text) {
-  constexpr std::size_t longest = 3000;
-  std::fputs(fmt::format("meshwright: {}\n", printable(text, longest)).c_str(), stderr);
+  constexpr std::size_t longest = 2100;  // both parts of an Error
+  std::fputs(fmt::format("meshwright: {}\n", abridged(text, longest)).c_str(), stderr);
   return code;
 }
 

@@ -34,7 +34,8 @@ BytesPerSecond of_all_nics(BytesPerSecond pair, const Cluster& cluster) {
 
 /// One pair's rate, written as a rate or in a log of perftest, for all NICs of a node.
 BytesPerSecond raw_rdma(const std::string& text, const Cluster& cluster) {
-  const bool file = std::filesystem::exists(text);
+  std::error_code absent;
+  const bool file = std::filesystem::exists(text, absent);
   return of_all_nics(file ? read_perftest_log(read_file(text), text).best() : rate_of(text, "--raw-rdma"), cluster);
 }
 

@@ -132,7 +132,7 @@ void add_predict(CLI::App& command, const Globals& globals) {
       ->check(some_text());
   command.add_option("--trace", options->trace, "Write the pipeline's timeline for Perfetto")
       ->type_name("FILE")
-      ->check(some_text());
+      ->check(output_file());
   command.add_option("--measured", options->measured, "Profiler traces of this job's ranks, laid beside it")
       ->type_name("TRACE.json.gz")
       ->check(some_text());

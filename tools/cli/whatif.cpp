@@ -126,7 +126,7 @@ void print_people(const Report& report) {
   std::cout << out;
 }
 
-/// What cannot be written is said before hours of work, not after.
+/// Files that would write over each other, or over what is asked.
 void check_outputs(const Options& options) {
   const std::pair<const char*, const std::string&> outputs[] = {
       {"--csv", options.csv}, {"--html", options.html}, {"--store", options.store}};
@@ -134,10 +134,6 @@ void check_outputs(const Options& options) {
   for (const auto& [flag, file] : outputs) {
     if (file.empty()) continue;
     const std::filesystem::path path = std::filesystem::absolute(file, failed).lexically_normal();
-    if (std::filesystem::is_directory(path, failed))
-      throw Error(flag, fmt::format("{} is a folder, expected a file", file));
-    if (!std::filesystem::is_directory(path.parent_path(), failed))
-      throw Error(flag, fmt::format("no folder {} for {}", path.parent_path().string(), file));
     for (const auto& [other_flag, other] : outputs) {
       if (&other != &file && !other.empty() && std::filesystem::absolute(other, failed).lexically_normal() == path)
         throw Error(flag, fmt::format("{} is also the file of {}, expected another", file, other_flag));
@@ -187,13 +183,13 @@ void add_whatif(CLI::App& command, const Globals& globals) {
       ->type_name("SCENARIO")
       ->check(some_text());
   command.add_flag("--json", options->json, "One JSON document on stdout");
-  command.add_option("--csv", options->csv, "Also a table of all results")->type_name("FILE")->check(some_text());
+  command.add_option("--csv", options->csv, "Also a table of all results")->type_name("FILE")->check(output_file());
   command.add_option("--html", options->html, "Also a page to mail: no scripts, nothing from elsewhere")
       ->type_name("FILE")
-      ->check(some_text());
+      ->check(output_file());
   command.add_option("--store", options->store, "Keep results here, and go on from them after an interruption")
       ->type_name("FILE")
-      ->check(some_text());
+      ->check(output_file());
   command.add_option("--threads", options->threads, "Threads; all cores by default")->check(whole_number(1, 1024));
   command.callback([options, &globals] { run(*options, globals); });
 }

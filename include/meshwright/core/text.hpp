@@ -11,6 +11,10 @@ namespace meshwright {
 /// of the original (cut between characters, "..." after it).
 std::string printable(std::string_view text, std::size_t most = 80);
 
+/// The same, of a longer text its beginning and its end, " ... " between them, at most `most` bytes in all: what was
+/// expected stands behind what was found.
+std::string abridged(std::string_view text, std::size_t most);
+
 /// Bytes of the UTF-8 character that `text` begins with; zero where it begins with none (overlong forms, surrogates and
 /// code points past U+10FFFF included: RFC 3629).
 std::size_t character_length(std::string_view text);

@@ -61,7 +61,7 @@ struct Switch {
   std::vector<Provenance> sources;
 };
 
-/// Collective figures of a fabric up to certain rates; the first row whose limits hold is taken.
+/// Collective figures of a fabric up to certain rates; from twice the rates on the next row's, between them in between.
 struct FabricMedium {
   std::string medium;
   BytesPerSecond nic_bandwidth{}, node_bandwidth{};  ///< at most, of one NIC and of all of a node; zero = any
