@@ -57,6 +57,25 @@ def test_a_run_takes_what_is_assumed():
         mw.run(job, "15Q", layout)
 
 
+def test_a_run_has_phases_a_ramp_and_evaluation():
+    job = mw.Job(model=mw.model("llama-3.1-8b"), cluster=mw.cluster("dgx-h100", nodes=8), seq_len=4096, global_batch=512)
+    layout = mw.Layout(tp=1, dp=64, zero_stage=1)
+    plain = mw.run(job, "100B", layout)
+    phases = [{"name": "short", "share": 0.9, "seq_len": 4096, "global_batch": 512},
+              {"name": "long", "share": 0.1, "seq_len": 8192, "global_batch": 256}]
+    run = mw.run(job, "100B", layout, assume={"phases": phases, "warm_up": "1 h"})
+    assert run["tokens"] == pytest.approx(1e11, rel=1e-3) and run["days"] > plain["days"] + 1 / 24
+    ramp = mw.run(job, "100B", layout, assume={"ramp": {"start": 128, "increment": 128, "samples": 3e6}})
+    assert ramp["steps"] > plain["steps"]
+    evaluated = mw.run(job, "100B", layout, assume={"evaluation": {"every": 1000, "takes": "60 s"}})
+    parts = {part["name"]: part["value"] for part in evaluated["time"]["parts"]}
+    assert parts["evaluation"] == pytest.approx(60 * (plain["steps"] // 1000), rel=0.01)
+    with pytest.raises(mw.Error, match="/phases/0/share"):
+        mw.run(job, "100B", layout, assume={"phases": [{**phases[0], "share": 2}]})
+    with pytest.raises(mw.Error, match="failures: one in"):
+        mw.run(job, "100B", layout, assume={"checkpoint": {"interval": "1e9 h"}})
+
+
 def test_the_answer_is_that_of_the_program(answer, tmp_path, meshwright):
     path = tmp_path / "scenario.json"
     path.write_text(json.dumps(SCENARIO))
