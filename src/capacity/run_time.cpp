@@ -24,11 +24,11 @@ void check(const Phase& phase, const std::string& where) {
 double add(RunTime& run, const Phase& phase, int batch, double tokens, const StepTimeOf& step_time,
            const std::string& where) {
   const double a_step = static_cast<double>(phase.seq_len) * batch;
-  // A remainder below a millionth of a step is rounding, not a step; all that a phase has is one.
-  const double steps = std::max(tokens == phase.tokens ? 1.0 : 0.0, std::ceil(tokens / a_step - 1e-6));
+  // A remainder below a millionth of a step is rounding, not a step; but a run has a step, however few its tokens.
+  const double steps = std::max(run.steps == 0 ? 1.0 : 0.0, std::ceil(tokens / a_step - 1e-6));
   if (static_cast<double>(run.steps) + steps > most_steps)
     throw Error(where, fmt::format("the run has {:g} steps, expected at most {:g}", steps, most_steps));
-  const auto count = static_cast<long long>(steps);
+  const auto count = static_cast<long long>(std::max(0.0, steps));
   if (count == 0) return 0;
   const Segment segment{phase.name, phase.seq_len, batch, count, a_step * steps, step_time(phase.seq_len, batch)};
   run.steps += count;

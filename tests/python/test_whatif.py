@@ -1,13 +1,17 @@
 """Runs and scenarios from Python: the same answers as the program, on threads, processes and Dask."""
 
 import json
+import os
 import pickle
+import signal
+import threading
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 
 import pytest
 
 import meshwright as mw
+from meshwright import executors
 
 WORKLOAD = {
     "name": "8B",
@@ -99,6 +103,30 @@ def test_dask_gives_the_same(answer):
     with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
         with distributed.Client(cluster) as client:
             assert mw.whatif(SCENARIO, executor=client.get_executor(), chunk=2).answer == answer.answer
+
+
+def test_a_dask_worker_that_dies_loses_nothing(answer, tmp_path):
+    distributed = pytest.importorskip("dask.distributed", reason="dask is not installed")
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+        with distributed.Client(cluster) as client:
+            workers = [worker["pid"] for worker in client.run(lambda: {"pid": os.getpid()}).values()]
+
+            def kill_one(done, total):
+                if workers:
+                    os.kill(workers.pop(), signal.SIGKILL)
+                    workers.clear()
+
+            store = tmp_path / "results.sqlite"
+            got = mw.whatif(SCENARIO, executor=client.get_executor(), chunk=1, store=store, progress=kill_one)
+            assert got.answer == answer.answer
+
+
+def test_every_worker_of_an_executor_has_work():
+    count = 3 * os.cpu_count() + 16
+    together = threading.Barrier(count, timeout=60)
+    with ThreadPoolExecutor(count) as pool:
+        parts = executors.computed(lambda part: together.wait() >= 0, range(2 * count), executor=pool)
+        assert sum(parts) == 2 * count
 
 
 def test_a_store_is_taken_up_again(answer, tmp_path):
