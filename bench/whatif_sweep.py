@@ -27,6 +27,13 @@ def workloads(count):
     ][:count]
 
 
+def small_workloads():
+    return [
+        {"name": model, "model": model, "seq_len": 4096, "global_batch": batch, "tokens": "100B", "exclude": ["cp"]}
+        for model, batch in [("llama-3.2-1b", 256), ("llama-3.2-3b", 256), ("llama-3.1-8b", 256), ("llama-2-7b", 512), ("tinyllama-1.1b", 512)]
+    ]
+
+
 def searches():
     """2,000 candidates with 5 workloads, no two with the same cluster."""
     vary = {
@@ -39,16 +46,15 @@ def searches():
             "candidates": [{"name": "H100", "cluster": "dgx-h100", "vary": vary}]}
 
 
-def variants(points):
-    """As many points of two workloads: 250 clusters, each at many prices of energy."""
-    prices = [{"energy": f"{0.03 + 0.0005 * i:.4f} USD/kWh"} for i in range(points // 500)]
+def small_searches(points):
+    """As many points, no two with the same cluster and workload: small clusters, so that each search takes milliseconds."""
     vary = {
-        "nodes": [8, 16, 24, 32, 48, 64, 96, 128, 192, 256],
-        "nic_bandwidth": ["100 Gb/s", "200 Gb/s", "400 Gb/s", "600 Gb/s", "800 Gb/s"],
-        "oversubscription": [1, 1.5, 2, 4, 7],
-        "prices": prices,
+        "nodes": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 18, 20, 22, 24],
+        "nic_bandwidth": [f"{rate} Gb/s" for rate in range(100, 500, 20)],
+        "oversubscription": [1, 1.25, 1.5, 2, 2.5, 3, 4, 5, 6, 7],
+        "efficiency": [0.7 + 0.05 * i for i in range(max(1, points // 20000))],
     }
-    return {"name": "variants", "uncertainty": {"draws": 4}, "workloads": workloads(2),
+    return {"name": "small searches", "uncertainty": {"draws": 0}, "workloads": small_workloads(),
             "candidates": [{"name": "H100", "cluster": "dgx-h100", "vary": vary}]}
 
 
@@ -112,22 +118,19 @@ def on_dask(arguments, folder):
     import meshwright
     from dask.distributed import Client, LocalCluster
 
-    scenario = meshwright.Scenario.from_dict(variants(arguments.dask))
+    scenario = meshwright.Scenario.from_dict(small_searches(arguments.dask))
     here, there = folder / "here.sqlite", folder / "there.sqlite"
-    with Timed():
-        start = time.monotonic()
-        meshwright.whatif(scenario, store=here, chunk=400)
-        alone = time.monotonic() - start
-    start = time.monotonic()
     with LocalCluster(n_workers=arguments.threads, threads_per_worker=1, dashboard_address=None) as cluster:
-        with Client(cluster) as client:
-            meshwright.whatif(scenario, store=there, chunk=400, executor=client.get_executor())
-    spread = time.monotonic() - start
-    a, b = lines(here), lines(there)
+        with Client(cluster) as client, Timed() as spread:
+            on_workers = meshwright.whatif(scenario, store=there, chunk=400, executor=client.get_executor())
+    with Timed() as alone:
+        in_process = meshwright.whatif(scenario, store=here, chunk=400)
+    same = lines(here) == lines(there) and in_process.answer == on_workers.answer
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"{len(a):,} points: one process {alone:.0f} s, {arguments.threads} Dask workers {spread:.0f} s, at most {peak:.0f} MiB here")
-    print("the same results" if a == b else "THE RESULTS DIFFER")
-    return a == b
+    print(f"{len(lines(here)):,} points: {arguments.threads} Dask workers {spread.wall:.0f} s, "
+          f"one process {alone.wall:.0f} s, at most {peak:.0f} MiB here")
+    print("the same results" if same else "THE RESULTS DIFFER")
+    return same
 
 
 def main():

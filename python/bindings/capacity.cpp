@@ -42,13 +42,18 @@ std::shared_ptr<const Parsed> parsed(const ScenarioText& from) {
   return last = made;
 }
 
-ScenarioText from_file(const std::filesystem::path& file) {
-  const Scenario scenario = read_scenario(file);
-  return {scenario.text, file.string()};
+/// Refused here if a job of it cannot be made: not in a worker, after hours.
+ScenarioText checked(ScenarioText from) {
+  const auto known = parsed(from);
+  check_questions(known->scenario, known->catalog);
+  check_jobs(known->scenario, known->catalog);
+  return from;
 }
 
+ScenarioText from_file(const std::filesystem::path& file) { return checked({read_scenario(file).text, file.string()}); }
+
 ScenarioText from_text(const std::string& text) {
-  return {read_scenario(Reader::text(text, "scenario")).text, "scenario"};
+  return checked({read_scenario(Reader::text(text, "scenario")).text, "scenario"});
 }
 
 std::vector<std::string> evaluated(const ScenarioText& from, const std::vector<std::uint64_t>& points) {
@@ -137,12 +142,10 @@ py::object run_of(const Job& job, const py::object& tokens, const std::optional<
   const Catalog catalog(job.cluster.catalog);
   const double count =
       py::isinstance<py::str>(tokens) ? parse_tokens(tokens.cast<std::string>(), "tokens") : tokens.cast<double>();
-  RunAssumptions assumptions;
-  if (!assume.is_none()) {
-    const Reader reader = Reader::text(to_json_text(assume), "assume");
-    reader.allow_only({"description", "prices", "power", "failures", "checkpoint", "stragglers"});
-    assumptions = read_assumptions(reader, std::move(assumptions));
-  }
+  const capacity::Phase whole{"run", count, job.seq_len, job.global_batch};
+  StatedRun stated{{}, {.phases = {whole}}};
+  if (!assume.is_none()) stated = read_stated_run(Reader::text(to_json_text(assume), "assume"), whole);
+  RunAssumptions& assumptions = stated.assumptions;
   std::string text;
   {
     const py::gil_scoped_release released;
@@ -153,10 +156,11 @@ py::object run_of(const Job& job, const py::object& tokens, const std::optional<
       return std::move(found.best.front().prediction);
     };
     const Prediction prediction = best();
-    const RunSchedule schedule{.phases = {{"run", count, job.seq_len, job.global_batch}}};
-    const RunCase run = make_run(catalog, job, prediction, schedule, assumptions.checkpoint, "tokens");
+    const RunCase run = make_run(catalog, job, prediction, stated.schedule, assumptions.checkpoint, "tokens");
     assumptions.inputs.set_range("step.time", run.step.p10, run.step.p90);
-    text = to_json(estimate_run(run, assumptions));
+    const RunEstimate estimate = estimate_run(run, assumptions);
+    if (!estimate.gets_done) throw Error("run", why_never_done(estimate));
+    text = to_json(estimate);
   }
   py::object out = from_json(text);
   out["assumptions"] = py::cast(assumption_lines(assumptions));
@@ -171,8 +175,8 @@ void bind_capacity(py::module_& module) {
   module.def(
       "run", &run_of, py::arg("job"), py::arg("tokens"), py::arg("layout") = py::none(), py::arg("assume") = py::none(),
       "Days, goodput, money and energy of a training run: tokens as a number or \"15T\"; the best layout by search "
-      "where none is given; `assume` is a dict of \"prices\", \"power\", \"failures\", \"checkpoint\" and "
-      "\"stragglers\" as in a scenario.");
+      "where none is given; `assume` is a dict of \"prices\", \"power\", \"failures\", \"checkpoint\", "
+      "\"stragglers\", \"phases\", \"ramp\", \"evaluation\" and \"warm_up\" as in a scenario.");
 }
 
 }  // namespace meshwright::python

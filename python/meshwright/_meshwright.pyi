@@ -1321,7 +1321,7 @@ def readable(value: float, unit: str) -> str:
     """
 def run(job: Job, tokens: typing.Any, layout: Layout | None = None, assume: typing.Any = None) -> typing.Any:
     """
-    Days, goodput, money and energy of a training run: tokens as a number or "15T"; the best layout by search where none is given; `assume` is a dict of "prices", "power", "failures", "checkpoint" and "stragglers" as in a scenario.
+    Days, goodput, money and energy of a training run: tokens as a number or "15T"; the best layout by search where none is given; `assume` is a dict of "prices", "power", "failures", "checkpoint", "stragglers", "phases", "ramp", "evaluation" and "warm_up" as in a scenario.
     """
 def search(job: Job, *, top: int = 5, variants: bool = False, threads: int = 0, max_micro_batch: int = 16, tp_in_domain: bool = False, fix: typing.Any = None, exclude: typing.Any = None, max_memory: typing.Any = None, objective: typing.Any = 'time', pareto: typing.Any = None, constraints: typing.Any = None, accelerators: typing.Any = None, progress: typing.Any = None) -> SearchResult:
     """

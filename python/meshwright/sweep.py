@@ -12,7 +12,7 @@ from concurrent.futures import Executor
 from typing import TYPE_CHECKING, Any
 
 from ._meshwright import Error, Job, Layout, __version__, predict, violation
-from .executors import computed, in_chunks
+from .executors import Progress, computed, in_chunks
 from .frames import flat
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def sweep(
     points = list(_points(jobs, fields))
     with _Store(store, jobs, fields) as kept:
         missing = [point for point in points if point[0] not in kept.rows]
-        with _Progress(progress, len(points), len(points) - len(missing)) as told:
+        with Progress(progress, len(points), len(points) - len(missing), "layouts") as told:
             for rows in computed(_predicted, in_chunks(missing, chunk), jobs, executor=executor):
                 kept.add(rows)
                 told.add(len(rows))
@@ -115,30 +115,3 @@ class _Store:
     def __exit__(self, *_: object) -> None:
         if self._file is not None:
             self._file.close()
-
-
-class _Progress:
-    """Tells a caller's function, or draws tqdm's bar."""
-
-    def __init__(self, wanted: Callable[[int, int], None] | bool, total: int, done: int):
-        self._tell = wanted if callable(wanted) else None
-        self._done, self._total = done, total
-        self._bar = None
-        if wanted is True:
-            from tqdm.auto import tqdm
-
-            self._bar = tqdm(total=total, initial=done, unit="layouts")
-
-    def add(self, count: int) -> None:
-        self._done += count
-        if self._bar is not None:
-            self._bar.update(count)
-        if self._tell is not None:
-            self._tell(self._done, self._total)
-
-    def __enter__(self) -> _Progress:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._bar is not None:
-            self._bar.close()

@@ -13,7 +13,7 @@ from typing import Any
 from . import pages
 from ._meshwright import ResultStore, Scenario, readable
 from .documents import Document
-from .executors import computed, in_chunks
+from .executors import Progress, computed, in_chunks
 
 
 @dataclass(frozen=True, repr=False)
@@ -69,13 +69,14 @@ def whatif(
     executor: Executor | None = None,
     store: str | os.PathLike[str] | None = None,
     chunk: int = 16,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Callable[[int, int], None] | bool = False,
 ) -> WhatIf:
     """Answer a scenario: every candidate with every workload, each with a layout search of its own.
 
     `executor` is any :class:`concurrent.futures.Executor` (threads, processes, ``dask.distributed.Client.get_executor()``);
     the answer does not depend on it. `store` keeps results in a file and takes them up again after an interruption.
     `chunk` points go to a worker at once, and only a few chunks for each worker are under way: memory stays bounded.
+    `progress` is called with the points done and all that are to do; ``True`` draws a bar with the time left.
     """
     if isinstance(scenario, dict):
         scenario = Scenario.from_dict(scenario)
@@ -109,11 +110,9 @@ def _computed(
     points: list[int],
     executor: Executor | None,
     chunk: int,
-    progress: Callable[[int, int], None] | None,
+    progress: Callable[[int, int], None] | bool,
 ) -> Iterator[list[tuple[int, str]]]:
-    done = 0
-    for part in computed(_evaluate, in_chunks(points, chunk), scenario, executor=executor):
-        done += len(part)
-        yield part
-        if progress is not None:
-            progress(done, len(points))
+    with Progress(progress, len(points), 0, "points") as told:
+        for part in computed(_evaluate, in_chunks(points, chunk), scenario, executor=executor):
+            yield part
+            told.add(len(part))

@@ -119,7 +119,6 @@ Capex capex(const Site& site, int spares, const Inputs& inputs) {
 }
 
 double yearly_share(double years, double interest, double residual) {
-  if (years <= 0) return 1;
   if (interest <= 1e-9) return (1 - residual) / years;
   const double growth = std::pow(1 + interest, years);
   return interest / (1 - 1 / growth) - residual * interest / (growth - 1);
@@ -144,8 +143,7 @@ RunCost run_cost(const Site& site, const Capex& bought, const Power& power, cons
              fmt::format("{:.4g} GPU-hours x {:.4g} $/h", usage.accelerators * usage.wall.value() / 3600, rate * 3600),
              stated > 0 ? describe(inputs.row("prices.gpu_hour")) : why));
   } else {
-    const double utilisation = std::max(0.01, inputs("prices.utilisation"));
-    parts = owned_cost(bought, power, usage.wall.value() / year / utilisation, inputs);
+    parts = owned_cost(bought, power, usage.wall.value() / year / inputs("prices.utilisation"), inputs);
     parts.push_back(line("energy", bill.energy.value() * inputs("prices.energy"),
                          fmt::format("{:.4g} MWh at the meter", bill.energy.value() / 3.6e9),
                          describe(inputs.row("prices.energy"))));

@@ -1,14 +1,19 @@
 #include "meshwright/capacity/estimate.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 
 #include "meshwright/capacity/spares.hpp"
+#include "meshwright/core/units.hpp"
 
 namespace meshwright::capacity {
 namespace {
+
+/// Share of the time between failures in which a run that gets done trains. Below it numbers only stay finite.
+constexpr double least_useful = 1e-6;
 
 Term seconds(std::string name, double value, std::string formula) {
   return {
@@ -186,7 +191,8 @@ Losses estimate_time(const RunCase& run, const RunAssumptions& a, RunEstimate& o
   out.step_p50 = step_with(out.stragglers.p50);
   out.step_p99 = step_with(out.stragglers.p99);
   const WallShares shares = wall_shares(process);
-  const double base = useful / shares.useful;
+  out.gets_done = shares.useful > least_useful;
+  const double base = useful / std::max(shares.useful, least_useful);
   const Seconds wait = shortage_wait(repair, out.spares) + a.failures.recovery.requeue * in("failures.recovery_factor");
   const double evictions = run.site.hosts * in("failures.evictions") / 86400;
   const Seconds back = (a.failures.recovery.requeue + a.failures.recovery.restart) * in("failures.recovery_factor") +
@@ -238,6 +244,11 @@ StragglerModel straggler_model(const Inputs& inputs) {
           .slow_share = inputs("stragglers.slow_share"),
           .slow_factor = inputs("stragglers.slow_factor"),
           .jitter = inputs("stragglers.jitter")};
+}
+
+std::string why_never_done(const RunEstimate& e) {
+  return fmt::format("failures: one in {} and a checkpoint every {} leave no time in which the run gets on",
+                     format(e.mtbf), format(e.checkpoint_interval));
 }
 
 JobFailures run_failures(const RunCase& run, const RunAssumptions& a) {

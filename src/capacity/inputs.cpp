@@ -166,6 +166,9 @@ void Inputs::take_one(const Reader& reader, std::string_view name) {
   const bool object = reader.is_object();
   if (object) reader.allow_only({"value", "low", "high", "source", "date"});
   input.value = read_value(object ? reader.at("value") : reader, input.kind, input.least, input.most);
+  // A price whose default is zero is the database's until another is stated.
+  if (before == 0 && input.value == 0 && (input.kind == Kind::money || input.kind == Kind::money_rate))
+    reader.fail("expected a price above zero; without it the database's holds");
   const auto scaled = [&](double end) {
     return std::clamp(before > 0 ? end / before * input.value : input.value, input.least, input.most);
   };

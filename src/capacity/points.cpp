@@ -181,6 +181,28 @@ int nodes_for_size(const Candidate& candidate, const Workload& workload, const h
   return nodes;
 }
 
+bool is_sized(const Candidate& candidate) { return candidate.for_capex.value() > 0 || candidate.for_power.value() > 0; }
+
+/// Numbers of a row's candidates, counted from its first: that one, and each value of what varies once.
+std::vector<std::uint64_t> each_value_once(const CandidateRow& row) {
+  std::vector<std::uint64_t> numbers = {0};
+  std::uint64_t stride = 1;
+  for (auto varied = row.vary.rbegin(); varied != row.vary.rend(); ++varied) {
+    for (std::size_t i = 1; i < varied->values.size(); ++i) numbers.push_back(i * stride);
+    stride *= varied->values.size();
+  }
+  return numbers;
+}
+
+/// What else than its layout keeps a run from getting done; "" where nothing does.
+std::string why_not(const PlannedPoint& point, const Candidate& candidate) {
+  const RunEstimate e = estimate(point);
+  if (!is_fed(point.run->site, e.spares, point.assumptions.inputs))
+    return fmt::format("site power: {} leave nothing for {} accelerators beside their hosts and network",
+                       format(candidate.power_limit), point.accelerators);
+  return e.gets_done ? "" : why_never_done(e);
+}
+
 void check_price(const PlannedPoint& point, const std::string& where) {
   const RunEstimate e = estimate(point);
   if (!e.rented && point.assumptions.inputs.row("prices.contract_factor").stated)
@@ -248,7 +270,7 @@ PlannedPoint Planner::plan(std::uint64_t index, int threads) {
 }
 
 PlannedPoint Planner::plan(const Candidate& candidate, const Workload& workload, int threads) {
-  const bool sized = candidate.for_capex.value() > 0 || candidate.for_power.value() > 0;
+  const bool sized = is_sized(candidate);
   const int nodes = sized ? nodes_for_size(candidate, workload, catalog_) : 0;
   const auto planned = plans_->of(key_of(candidate, workload, nodes), [&] {
     return plan_run(catalog_, job_of(candidate, workload, main_phase(workload), nodes, catalog_), workload, threads,
@@ -270,9 +292,8 @@ PlannedPoint Planner::plan(const Candidate& candidate, const Workload& workload,
   point.run->site.power_cap = candidate.power_cap;
   point.run->site.power_limit = candidate.power_limit;
   point.assumptions.inputs.set_range("step.time", point.run->step.p10, point.run->step.p90);
-  if (const int spares = estimate(point).spares; !is_fed(point.run->site, spares, point.assumptions.inputs)) {
-    point.refusal = fmt::format("site power: {} leave nothing for {} accelerators beside their hosts and network",
-                                format(candidate.power_limit), point.accelerators);
+  point.refusal = why_not(point, candidate);
+  if (!point.refusal.empty()) {
     point.run.reset();
     return point;
   }
@@ -295,6 +316,22 @@ double Planner::least_days(const Candidate& candidate, const Workload& workload)
   for (const Phase& phase : workload.schedule.phases)
     flops += flops_per_token(job.model, phase.seq_len, FlopsConvention::causal) * phase.tokens;
   return peak > 0 ? flops / peak / 86400 : 0;
+}
+
+void check_jobs(const Scenario& scenario, const hardware::Catalog& catalog) {
+  constexpr int most = 2000;  // a job takes about a millisecond
+  int made = 0;
+  std::uint64_t first = 0;
+  for (const CandidateRow& row : scenario.candidates) {
+    for (const std::uint64_t number : each_value_once(row)) {
+      const Candidate candidate = scenario.candidate(first + number);
+      for (const Workload& workload : scenario.workloads) {
+        if (++made > most) return;
+        job_of(candidate, workload, main_phase(workload), is_sized(candidate) ? 1 : 0, catalog);
+      }
+    }
+    first += row.count();
+  }
 }
 
 RunEstimate estimate(const PlannedPoint& point) { return estimate_run(*point.run, point.assumptions); }

@@ -1,35 +1,19 @@
 // What reductions in the switches are worth: NVLink SHARP inside a domain, SHARP in the network.
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "capacity/question_parts.hpp"
-#include "meshwright/collectives/estimate.hpp"
 #include "meshwright/core/units.hpp"
-#include "meshwright/parallel/placement.hpp"
-#include "meshwright/topology/place.hpp"
 
 namespace meshwright::capacity {
 namespace {
 
-Seconds step_without_scale_up_reduction(const parallel::Job& job, const Layout& layout) {
-  const parallel::Job plain =
-      parallel::with_figures(job, [](parallel::Figures& figures) { figures.platform.scale_up.in_switch = {}; });
-  return parallel::predict(plain, layout).step_time;
-}
-
-/// All-reduce of one device's gradients in the network's switches over that without.
-double reduction_ratio(const parallel::Job& job, const parallel::Prediction& p) {
-  const parallel::Group data = parallel::groups(p.layout, job.framework).data;
-  if (data.size < 2) return 1;
-  const topology::GroupPlace place = topology::place_group(job.cluster, data.size, data.stride);
-  const Bytes bytes = std::max(Bytes::base(1), p.memory.gradients);
-  const auto time = [&](bool in_network) {
-    return collectives::estimate(collectives::Collective::all_reduce, bytes, place, job.cluster.platform,
-                                 {.algorithm = {}, .protocol = {}, .collnet = in_network})
-        .time;
-  };
-  return std::min(1.0, time(true) / time(false));
+/// The best plan with collectives forced. Its place says so as well: plans are kept by it.
+PlannedPoint plan_with(const Asked& asked, const Candidate& candidate, Workload workload, const char* key, bool value) {
+  question_json job = question_json::parse(workload.job);
+  job["collectives"][key] = value;
+  workload.job = job.dump();
+  workload.where += fmt::format(" with {} {}", key, value);
+  return planned(asked, candidate, workload);
 }
 
 double switches_of(const Site& site) {
@@ -38,37 +22,43 @@ double switches_of(const Site& site) {
   return count;
 }
 
+/// What a reduction is worth: the step without and with it, each in the best layout for it.
+struct Worth {
+  Seconds without, with;
+  double gain, dollars;
+  std::string text() const {
+    return fmt::format("a step takes {} instead of {}: {} of the run, {}", format(with), format(without),
+                       format_percent(gain), format(Dollars::base(dollars)));
+  }
+};
+
+Worth worth_of(const PlannedPoint& without, const PlannedPoint& with) {
+  const RunEstimate before = estimate(without), after = estimate(with);
+  return {before.step, after.step, 1 - after.wall / before.wall, before.cost.value - after.cost.value};
+}
+
 }  // namespace
 
 Answer in_switch_reduction(const Asked& asked) {
   const Reader q = members(asked, {"candidate", "workload"});
-  const PlannedPoint point = planned(asked, candidate_of(asked, q, "candidate"), workload_of(asked, q));
-  const RunEstimate e = estimate(point);
-  const parallel::Prediction& p = *point.prediction;
-  const Seconds with = p.step_time, without = step_without_scale_up_reduction(*point.job, p.layout);
-  const double scale_up = 1 - with / without;
-  const double ratio = reduction_ratio(*point.job, p);
-  const Seconds data = p.time.data_parallel + p.hidden.data_parallel;
-  const Seconds saved = std::min(p.time.data_parallel, data * (1 - ratio));
-  const double network = saved / with, switches = std::max(1.0, switches_of(point.run->site));
+  const Candidate candidate = candidate_of(asked, q, "candidate");
+  const Workload& workload = workload_of(asked, q);
+  const PlannedPoint usual = planned(asked, candidate, workload);
+  const Worth nvls = worth_of(plan_with(asked, candidate, workload, "nvls", false), usual);
+  const Worth sharp = worth_of(usual, plan_with(asked, candidate, workload, "sharp", true));
+  const double switches = switches_of(usual.run->site), each = switches > 0 ? sharp.dollars / switches : 0;
   return answer(
       asked,
-      {fmt::format("NVLink SHARP: a step takes {} instead of {}: {} of the run, {}", format(with), format(without),
-                   format_percent(scale_up), format(Dollars::base(scale_up / (1 - scale_up) * e.cost.value))),
-       fmt::format(
-           "SHARP in the network: gradients take {:.2f} of the time ({} of {} are not behind compute), {} of the "
-           "run: {}, or {} for each of {:.0f} switches",
-           ratio, format(p.time.data_parallel), format(data), format_percent(network),
-           format(Dollars::base(network * e.cost.value)), format(Dollars::base(network * e.cost.value / switches)),
-           switches)},
-      {{"step_s", with.value()},
-       {"step_without_nvls_s", without.value()},
-       {"nvls_gain", scale_up},
-       {"nvls_usd", scale_up / (1 - scale_up) * e.cost.value},
-       {"sharp_time_ratio", ratio},
-       {"sharp_gain", network},
-       {"sharp_usd", network * e.cost.value},
-       {"sharp_usd_per_switch", network * e.cost.value / switches}});
+      {"NVLink SHARP: " + nvls.text(), fmt::format("SHARP in the network: {}, or {} for each of {:.0f} switches",
+                                                   sharp.text(), format(Dollars::base(each)), switches)},
+      {{"step_s", usual.prediction->step_time.value()},
+       {"step_without_nvls_s", nvls.without.value()},
+       {"nvls_gain", nvls.gain},
+       {"nvls_usd", nvls.dollars},
+       {"step_with_sharp_s", sharp.with.value()},
+       {"sharp_gain", sharp.gain},
+       {"sharp_usd", sharp.dollars},
+       {"sharp_usd_per_switch", each}});
 }
 
 }  // namespace meshwright::capacity

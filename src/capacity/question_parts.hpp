@@ -18,7 +18,11 @@ std::uint64_t number_of(const Asked& asked, const Reader& name);
 const Workload& workload_of(const Asked& asked, const Reader& question);
 /// Counts that divide well, ascending: 2^i times 1, 3, 5 or 7.
 std::vector<int> round_counts(int most);
-/// The plan of it; Error where nothing fits.
+/// Thrown where nothing fits: an answer too.
+struct NoPlan {
+  std::string words;
+};
+/// The plan of it, or NoPlan.
 PlannedPoint planned(const Asked& asked, const Candidate& candidate, const Workload& workload);
 Answer answer(const Asked& asked, std::vector<std::string> lines, const question_json& object);
 

@@ -89,9 +89,7 @@ const Workload& workload_of(const Asked& asked, const Reader& question) {
 
 PlannedPoint planned(const Asked& asked, const Candidate& candidate, const Workload& workload) {
   PlannedPoint point = Planner(asked.scenario, asked.catalog, asked.plans).plan(candidate, workload, 0);
-  if (!point.run)
-    throw Error(asked.question.where,
-                fmt::format("{} cannot run {}: {}", candidate.name, workload.name, point.refusal));
+  if (!point.run) throw NoPlan{fmt::format("{} cannot run {}: {}", candidate.name, workload.name, point.refusal)};
   return point;
 }
 
@@ -99,19 +97,49 @@ Answer answer(const Asked& asked, std::vector<std::string> lines, const question
   return {asked.question.name, asked.question.ask, std::move(lines), json_text(object)};
 }
 
+namespace {
+
+const QuestionRow& row_of(const Question& question) {
+  const auto row = std::ranges::find(rows, question.ask, &QuestionRow::ask);
+  if (row != std::end(rows)) return *row;
+  std::vector<std::string> names;
+  for (const QuestionRow& r : rows) names.emplace_back(r.ask);
+  throw Error(question.where + "/ask",
+              fmt::format("nothing answers '{}'{}", question.ask, suggestion(question.ask, names)));
+}
+
+void check_names(const Asked& asked) {
+  constexpr std::string_view both = "both";  // of a break-even
+  const Reader reader = Reader::text(asked.question.object, asked.question.where);
+  if (reader.has("workload")) workload_of(asked, reader);
+  if (const auto name = reader.find("candidate"); name && name->string() != both) number_of(asked, *name);
+  for (const char* list : {"candidates", "between"}) {
+    const auto names = reader.find(list);
+    if (!names) continue;
+    for (const Reader& name : names->items()) number_of(asked, name);
+  }
+}
+
+}  // namespace
+
+void check_questions(const Scenario& scenario, const hardware::Catalog& catalog) {
+  for (const Question& question : scenario.questions) {
+    row_of(question);
+    in_place(question.where, [&] { check_names({scenario, catalog, question, nullptr}); });
+  }
+}
+
 std::vector<Answer> answer_questions(const Scenario& scenario, const hardware::Catalog& catalog,
                                      const std::shared_ptr<PlanCache>& plans) {
   const auto shared = plans != nullptr ? plans : make_plan_cache();
   std::vector<Answer> answers;
   for (const Question& question : scenario.questions) {
-    const auto row = std::ranges::find(rows, question.ask, &QuestionRow::ask);
-    if (row == std::end(rows)) {
-      std::vector<std::string> names;
-      for (const QuestionRow& r : rows) names.emplace_back(r.ask);
-      throw Error(question.where + "/ask",
-                  fmt::format("nothing answers '{}'{}", question.ask, suggestion(question.ask, names)));
+    const Asked asked{scenario, catalog, question, shared};
+    try {
+      answers.push_back(in_place(question.where, [&] { return row_of(question).answer(asked); }));
+    } catch (const NoPlan& no) {
+      answers.push_back(answer(asked, {no.words}, {{"violation", no.words}}));
     }
-    answers.push_back(in_place(question.where, [&] { return row->answer({scenario, catalog, question, shared}); }));
   }
   return answers;
 }

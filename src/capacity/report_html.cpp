@@ -10,9 +10,17 @@ namespace meshwright::capacity {
 using namespace html;
 namespace {
 
-constexpr std::size_t most_rows = 500, most_bars = 15, most_cards = 10;
+constexpr std::size_t most_rows = 500, most_bars = 15, most_cards = 10, most_flips = 3;
 
 std::string dollars(double value) { return format(Dollars::base(value)); }
+
+std::string days_with_band(const Result& r) {
+  return fmt::format("{:.1f} ({:.1f} to {:.1f})", r.days, r.days_band.p10, r.days_band.p90);
+}
+
+std::string cost_with_band(const Result& r) {
+  return fmt::format("{} ({} to {})", dollars(r.cost), dollars(r.cost_band.p10), dollars(r.cost_band.p90));
+}
 
 std::vector<std::string> result_cells(const Scenario& scenario, const Result& r) {
   if (!r.runs()) return {r.candidate, r.workload, r.refusal};
@@ -20,10 +28,10 @@ std::vector<std::string> result_cells(const Scenario& scenario, const Result& r)
           r.workload,
           r.layout_text,
           fmt::format("{}", r.accelerators),
-          fmt::format("{:.1f} ({:.1f} to {:.1f})", r.days, r.days_band.p10, r.days_band.p90),
+          days_with_band(r),
           fmt::format("{:.1f} %", r.goodput * 100),
           r.rented ? "rented" : dollars(r.capex),
-          fmt::format("{} ({} to {})", dollars(r.cost), dollars(r.cost_band.p10), dollars(r.cost_band.p90)),
+          cost_with_band(r),
           dollars(r.usd_per_trillion_tokens),
           fmt::format("{:.2f}", r.power_mw),
           fmt::format("{:.0f}", r.energy_mwh),
@@ -54,15 +62,21 @@ std::string summary_section(const Report& report) {
       continue;
     }
     const Result& r = report.answer.results[*at];
-    out += fmt::format("{}<b>{}</b>: {:.1f} days, {}, goodput {:.1f} %",
+    out += fmt::format("{}<b>{}</b>: {} days, {}, goodput {:.1f} %",
                        best.result ? "" : "<span class=\"no\">nothing keeps every limit; best without them:</span> ",
-                       escaped(r.candidate), r.days, escaped(dollars(r.cost)), r.goodput * 100);
+                       escaped(r.candidate), days_with_band(r), escaped(cost_with_band(r)), r.goodput * 100);
     for (const auto& [candidate, share] : best.chances) {
       if (candidate == r.candidate) out += fmt::format("; best in {:.0f} % of draws", share * 100);
     }
-    if (!best.flips.empty()) {
-      const Flip& f = best.flips.front();
-      out += fmt::format("; {} wins beyond {} = {}", escaped(f.to), escaped(f.what), escaped(f.at_text));
+    out += fmt::format("<br>layout {} on {} GPUs", escaped(r.layout_text), r.accelerators);
+    if (!best.sensitivity.empty()) {
+      const Sensitivity& s = best.sensitivity.front();
+      out += fmt::format("<br>moved most by {} from {} to {}", escaped(s.input), escaped(s.low_text),
+                         escaped(s.high_text));
+    }
+    for (std::size_t i = 0; i < best.flips.size() && i < most_flips; ++i) {
+      const Flip& f = best.flips[i];
+      out += fmt::format("<br>{} wins beyond {} = {}", escaped(f.to), escaped(f.what), escaped(f.at_text));
     }
     out += "</div>\n";
   }

@@ -45,7 +45,7 @@ void read_uncertainty(const Reader& r, Scenario& scenario) {
   for (const std::string& key : r.keys()) {
     const Reader member = r.at(key);
     if (key == "draws") {
-      scenario.draws = member.integer(0, 100000);
+      scenario.draws = member.integer(0, most_draws);
     } else if (key == "seed") {
       scenario.seed = static_cast<std::uint64_t>(member.integer64());
     } else {

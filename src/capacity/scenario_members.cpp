@@ -89,7 +89,7 @@ JsonSchema checkpoint_shape() {
 JsonSchema uncertainty_shape() {
   static const Inputs inputs;
   const JsonSchema range = shape::list(number_or_text(), 2);
-  Members<Inputs> rows = {{"draws", "of the Monte Carlo", shape::whole(0, 100000)},
+  Members<Inputs> rows = {{"draws", "of the Monte Carlo", shape::whole(0, most_draws)},
                           {"seed", "", shape::whole(0, 9007199254740992LL)}};
   for (const Input& input : inputs.rows()) rows.push_back({input.name, input.what, range});
   Json schema = Json::parse(shape_of(rows).schema);

@@ -26,14 +26,20 @@ Phase read_phase(const Reader& r, double of_run) {
   return phase;
 }
 
+std::vector<Phase> read_phase_list(const Reader& r, double of_run) {
+  std::vector<Phase> phases;
+  for (const Reader& item : r.items()) phases.push_back(read_phase(item, of_run));
+  if (phases.empty()) r.fail("expected at least one phase");
+  return phases;
+}
+
 void read_phases(const Reader& r, RunSchedule& schedule) {
   const double tokens = r.has("tokens") ? read_tokens(r.at("tokens")) : 0;
   if (const auto phases = r.find("phases")) {
     for (const char* key : {"seq_len", "global_batch"}) {
       if (r.has(key)) r.at(key).fail("expected it in each of 'phases'");
     }
-    for (const Reader& item : phases->items()) schedule.phases.push_back(read_phase(item, tokens));
-    if (schedule.phases.empty()) phases->fail("expected at least one phase");
+    schedule.phases = read_phase_list(*phases, tokens);
     return;
   }
   r.at("tokens");
@@ -99,6 +105,16 @@ Workload read_workload(const Reader& r) {
   read_phases(r, workload.schedule);
   read_extras(r, workload.schedule);
   return workload;
+}
+
+StatedRun read_stated_run(const Reader& r, const Phase& whole) {
+  r.allow_only({"description", "prices", "power", "failures", "checkpoint", "stragglers", "phases", "ramp",
+                "evaluation", "warm_up"});
+  StatedRun run{read_assumptions(r, {}), {}};
+  const auto phases = r.find("phases");
+  run.schedule.phases = phases ? read_phase_list(*phases, whole.tokens) : std::vector{whole};
+  read_extras(r, run.schedule);
+  return run;
 }
 
 std::vector<Constraint> read_constraints(const Reader& r) {

@@ -57,15 +57,21 @@ std::string value_text(const Input& input, double value) {
 }  // namespace
 
 std::vector<Draw> draw_points(const PlannedPoint& point, int draws, std::uint64_t seed) {
-  std::vector<RunAssumptions> moved(static_cast<std::size_t>(draws), point.assumptions);
+  struct Varying {
+    const Input& input;
+    std::vector<int> order;
+  };
+  std::vector<Varying> varying;
   for (const Input& input : point.assumptions.inputs.rows()) {
-    if (!input.varies()) continue;
-    const std::vector<int> order = strata(input.name, draws, seed);
-    for (std::size_t i = 0; i < moved.size(); ++i) moved[i].inputs.set(input.name, input.at((order[i] + 0.5) / draws));
+    if (input.varies()) varying.push_back({input, strata(input.name, draws, seed)});
   }
+  RunAssumptions moved = point.assumptions;
   std::vector<Draw> out;
-  out.reserve(moved.size());
-  for (const RunAssumptions& assumptions : moved) out.push_back(draw_of(*point.run, assumptions));
+  for (int i = 0; i < draws; ++i) {
+    for (const Varying& v : varying)
+      moved.inputs.set(v.input.name, v.input.at((v.order[static_cast<std::size_t>(i)] + 0.5) / draws));
+    out.push_back(draw_of(*point.run, moved));
+  }
   return out;
 }
 

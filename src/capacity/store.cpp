@@ -8,6 +8,25 @@
 namespace meshwright::capacity {
 namespace {
 
+/// What a person can do about a fault of the database; in the file itself there may be results worth keeping.
+std::string why(sqlite3* database) {
+  const std::string said = sqlite3_errmsg(database);
+  switch (sqlite3_errcode(database) & 0xff) {
+    case SQLITE_FULL:
+      return "the disk is full; with more room the same command goes on from what is there";
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      return "another program holds it; the same command goes on from what is there";
+    case SQLITE_READONLY:
+    case SQLITE_PERM:
+    case SQLITE_CANTOPEN:
+    case SQLITE_IOERR:
+      return "cannot be written: " + said;
+    default:
+      return "is no usable store: " + said;
+  }
+}
+
 /// A prepared statement, finished when it goes.
 class Statement {
  public:
@@ -42,9 +61,7 @@ class Statement {
   }
 
  private:
-  [[noreturn]] void fail() const {
-    throw Error(where_, fmt::format("is no usable store: {}", sqlite3_errmsg(database_)));
-  }
+  [[noreturn]] void fail() const { throw Error(where_, why(database_)); }
   sqlite3* database_;
   const std::string& where_;
   sqlite3_stmt* statement_ = nullptr;
@@ -58,18 +75,13 @@ struct Store::Impl {
   bool open = false;  ///< a transaction
   ~Impl() { sqlite3_close(database); }
   void run(const char* sql) {
-    char* message = nullptr;
-    if (sqlite3_exec(database, sql, nullptr, nullptr, &message) == SQLITE_OK) return;
-    const std::string text = message == nullptr ? "unknown" : message;
-    sqlite3_free(message);
-    throw Error(where, fmt::format("is no usable store: {}", text));
+    if (sqlite3_exec(database, sql, nullptr, nullptr, nullptr) != SQLITE_OK) throw Error(where, why(database));
   }
 };
 
 Store::Store(const std::filesystem::path& file, const std::string& key) : impl_(std::make_unique<Impl>()) {
   impl_->where = file.string();
-  if (sqlite3_open(file.c_str(), &impl_->database) != SQLITE_OK)
-    throw Error(impl_->where, fmt::format("cannot be opened: {}", sqlite3_errmsg(impl_->database)));
+  if (sqlite3_open(file.c_str(), &impl_->database) != SQLITE_OK) throw Error(impl_->where, why(impl_->database));
   sqlite3_busy_timeout(impl_->database, 10000);
   impl_->run(
       "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"

@@ -5,6 +5,7 @@
 
 #include "capacity/sweep.hpp"
 #include "meshwright/capacity/json.hpp"
+#include "meshwright/capacity/questions.hpp"
 
 namespace meshwright::capacity {
 namespace {
@@ -111,6 +112,8 @@ WhatIf conclude(const Scenario& scenario, const hardware::Catalog& catalog, std:
 }
 
 WhatIf run_whatif(const Scenario& scenario, const hardware::Catalog& catalog, const WhatIfOptions& options) {
+  check_questions(scenario, catalog);
+  check_jobs(scenario, catalog);
   const auto plans = make_plan_cache();
   Swept swept = sweep(scenario, catalog, options, plans);
   return conclude(scenario, catalog, std::move(swept.results), plans);

@@ -34,7 +34,11 @@ double tick_of(double most) {
   return 10 * power;
 }
 
-constexpr double width = 640, height = 340, left = 80, bottom = 45, top = 15, right = 20;
+constexpr double width = 640, height = 340, left = 80, bottom = 45, top = 26, right = 20;
+
+std::string svg(double wide, double tall) {
+  return fmt::format(R"(<svg viewBox="0 0 {} {}" role="img" width="{}" height="{}">)", wide, tall, wide, tall);
+}
 
 std::string line(double x1, double y1, double x2, double y2) {
   return fmt::format(
@@ -98,8 +102,7 @@ std::string scatter_chart(const std::vector<ChartPoint>& points, std::string_vie
   most_x = std::ceil(most_x / step_x) * step_x, most_y = std::ceil(most_y / step_y) * step_y;
   const auto at_x = [&](double x) { return left + x / most_x * (width - left - right); };
   const auto at_y = [&](double y) { return height - bottom - y / most_y * (height - bottom - top); };
-  std::string out =
-      fmt::format(R"(<svg viewBox="0 0 {} {}" role="img" width="{}" height="{}">)", width, height, width, height);
+  std::string out = svg(width, height);
   for (double x = 0; x <= most_x * 1.0001; x += step_x) {
     out += line(at_x(x), top, at_x(x), height - bottom) +
            label(at_x(x), height - bottom + 16, "middle", fmt::format("{:g}", x));
@@ -107,7 +110,7 @@ std::string scatter_chart(const std::vector<ChartPoint>& points, std::string_vie
   for (double y = 0; y <= most_y * 1.0001; y += step_y) {
     out += line(left, at_y(y), width - right, at_y(y)) + label(left - 6, at_y(y) + 4, "end", fmt::format("{:g}", y));
   }
-  out += label(width / 2, height - 8, "middle", x_title) + label(left, 11, "middle", y_title);
+  out += label(width / 2, height - 8, "middle", x_title) + label(4, 11, "start", y_title);
   for (const ChartPoint& p : points) {
     out += fmt::format(R"(<circle cx="{:.1f}" cy="{:.1f}" r="{}" fill="{}"><title>{}</title></circle>)", at_x(p.x),
                        at_y(p.y), p.marked ? 6 : 4, p.marked ? "#c60" : "#36c", escaped(p.label));
@@ -121,9 +124,9 @@ std::string tornado_chart(const std::vector<ChartBar>& bars) {
   if (bars.empty()) return "";
   double most = 1e-9;
   for (const ChartBar& b : bars) most = std::max({most, std::abs(b.low), std::abs(b.high)});
-  constexpr double row = 22, middle = 430, half = 200;
+  constexpr double wide = 900, row = 22, labels = 330, middle = 545, half = 200;
   const double tall = row * static_cast<double>(bars.size()) + 30;
-  std::string out = fmt::format(R"(<svg viewBox="0 0 760 {}" role="img" width="760" height="{}">)", tall, tall);
+  std::string out = svg(wide, tall);
   double y = 10;
   for (const ChartBar& b : bars) {
     for (const double end : {b.low, b.high}) {
@@ -132,8 +135,8 @@ std::string tornado_chart(const std::vector<ChartBar>& bars) {
           R"(<rect x="{:.1f}" y="{:.1f}" width="{:.1f}" height="14" fill="{}"><title>{:+.2f} %</title></rect>)", x, y,
           w, end == b.low ? "#36c" : "#c60", end * 100);
     }
-    out += label(215, y + 12, "end", b.label);
-    out += label(750, y + 12, "end", fmt::format("{:+.1f} / {:+.1f} %", b.low * 100, b.high * 100));
+    out += label(labels, y + 12, "end", b.label);
+    out += label(wide - 10, y + 12, "end", fmt::format("{:+.1f} / {:+.1f} %", b.low * 100, b.high * 100));
     y += row;
   }
   out += line(middle, 0, middle, tall - 22) + label(middle, tall - 6, "middle", "low value blue, high value orange");
@@ -145,10 +148,6 @@ namespace {
 constexpr const char* colours[] = {"#36c", "#c60", "#393", "#a3a", "#0aa", "#963", "#666", "#c36"};
 
 std::string number(double value) { return fmt::format("{:.17g}", value); }
-
-std::string svg(double wide, double tall) {
-  return fmt::format(R"(<svg viewBox="0 0 {} {}" role="img" width="{}" height="{}">)", wide, tall, wide, tall);
-}
 
 }  // namespace
 

@@ -24,7 +24,7 @@ struct Reader::Impl {
 namespace {
 
 // What a document may be: far beyond any that is meant, and small enough that none takes long or much memory.
-constexpr int deepest = 64;
+constexpr std::size_t deepest = 64;
 constexpr std::size_t most_values = 1 << 20, most_keys = 10'000, most_items = 100'000, most_lines = 200'000;
 constexpr std::size_t longest_key = 1000, longest_text = 1 << 20, longest_shown = 57;
 
@@ -39,23 +39,44 @@ std::string without_tag(std::string message) {
   return message;
 }
 
-/// Looks at a document as it is parsed. Refuses what is too deep or too large before it is held, and a key that stands
-/// twice in one object: one of the two values would be lost unseen.
+/// Looks at a document before it is held. Refuses what is too deep or too large, and a key that stands twice in one
+/// object: one of the two values would be lost unseen. A pass of its own, because nlohmann's callback of a parse looks
+/// through a list again at the end of each of its objects.
 class Guard {
  public:
   explicit Guard(const std::string& name) : name_(name) {}
-  bool operator()(int depth, json::parse_event_t event, const json& value) {
-    using Event = json::parse_event_t;
-    if (++values_ > most_values) refuse(fmt::format("more than {} values, expected at most that", most_values));
-    if (depth >= deepest && (event == Event::object_start || event == Event::array_start))
-      refuse(fmt::format("lists or objects inside each other more than {} deep", deepest));
-    if (event == Event::object_start) open_.emplace_back();
-    if (event == Event::object_end) open_.pop_back();
-    if (event == Event::key) add(value.get_ref<const std::string&>());
-    return true;
+  bool null() { return count(); }
+  bool boolean(bool) { return count(); }
+  bool number_integer(json::number_integer_t) { return count(); }
+  bool number_unsigned(json::number_unsigned_t) { return count(); }
+  bool number_float(json::number_float_t, const std::string&) { return count(); }
+  bool string(const std::string&) { return count(); }
+  bool binary(const json::binary_t&) { return count(); }
+  bool start_object(std::size_t) { return open(); }
+  bool end_object() { return close(); }
+  bool start_array(std::size_t) { return open(); }
+  bool end_array() { return close(); }
+  bool key(const std::string& text) {
+    add(text);
+    return count();
   }
+  /// The parse that follows says it.
+  bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception&) { return false; }
 
  private:
+  bool count() {
+    if (++values_ > most_values) refuse(fmt::format("more than {} values, expected at most that", most_values));
+    return true;
+  }
+  bool open() {
+    if (open_.size() >= deepest) refuse(fmt::format("lists or objects inside each other more than {} deep", deepest));
+    open_.emplace_back();
+    return count();
+  }
+  bool close() {
+    open_.pop_back();
+    return count();
+  }
   void add(const std::string& text) {
     std::set<std::string>& keys = open_.back();
     if (text.size() > longest_key) refuse(fmt::format("the key '{}' has {} bytes", shown(text), text.size()));
@@ -73,7 +94,9 @@ class Guard {
 std::shared_ptr<const json> parsed(std::string_view text, const std::string& name) {
   if (text.empty()) throw Error(name, "the file is empty, expected JSON or YAML");
   try {
-    return std::make_shared<const json>(json::parse(text, Guard(name)));
+    Guard guard(name);
+    json::sax_parse(text, &guard);
+    return std::make_shared<const json>(json::parse(text));
   } catch (const nlohmann::json::exception& e) {
     throw Error(name, "not valid JSON: " + without_tag(e.what()));
   }

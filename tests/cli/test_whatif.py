@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import random
+import resource
 import shutil
 import signal
 import subprocess
@@ -94,11 +95,70 @@ def with_workload(**members):
          ["'name'", "can vary"]),
         (changed(questions=[{"name": "q", "ask": "break_even", "between": ["H100", "H200"], "vary": "nodes", "range": [4, 2]}]),
          ["scenario.json:/questions/0/range:", "from less to more"]),
+        (changed(prices={"node": "0 USD"}), ["scenario.json:/prices/node:", "above zero"]),
+        (with_candidate(prices={"gpu_hour": "0 $/h"}), ["scenario.json:/candidates/1/prices/gpu_hour:", "above zero"]),
+        (changed(prices={"utilisation": "0 %"}), ["scenario.json:/prices/utilisation:", "0.01"]),
+        (changed(prices={"depreciation": "0 y"}), ["scenario.json:/prices/depreciation:", "30"]),
+        (changed(uncertainty={"draws": 10**9}), ["scenario.json:/uncertainty/draws:", "10000"]),
+        (changed(checkpoint={"interval": "0 s"}), ["scenario.json:/checkpoint/interval:", "above zero"]),
         (with_candidate(cluster="pcie-rtx-pro-6000"), ["scenario.json:/candidates/1", "no price", "gpu_hour"]),
     ],
 )
 def test_hostile_scenarios_are_refused_in_one_line(scenario, parts, tmp_path, meshwright):
     refused(meshwright("whatif", write(tmp_path, scenario), "--json"), *parts)
+
+
+def test_a_million_candidates_are_refused_at_once(tmp_path, meshwright):
+    row = '{"name": "c%d", "cluster": "dgx-h100", "nodes": 2}'
+    rows = ",".join(row % i for i in range(1_000_000))
+    path = write(tmp_path, '{"workloads": [%s], "candidates": [%s]}' % (json.dumps(WORKLOAD), rows))
+    started = time.monotonic()
+    refused(meshwright("whatif", path), "scenario.json", "values, expected at most")
+    assert time.monotonic() - started < 10, "as long as it takes to read"
+
+
+@pytest.mark.parametrize("checkpoint", [{"interval": "1e9 h"}, {"mode": "synchronous", "store_write": "1 B/s"}])
+def test_a_run_that_failures_undo_is_an_answer(checkpoint, tmp_path, meshwright):
+    result = meshwright("whatif", write(tmp_path, changed(checkpoint=checkpoint)), "--json")
+    assert result.returncode == 1, result.stderr
+    for row in json.loads(result.stdout)["results"]:
+        assert row["violation"].startswith("failures: one in"), row
+
+
+@pytest.mark.parametrize(
+    ("scenario", "parts"),
+    [
+        (with_candidate(vary={"nodes": [1, 2, 4], "nic_bandwidth": ["400 Gb/s", "1 b/s"]}), ["scenario.json:/candidates/1/vary/nic_bandwidth:"]),
+        (changed(questions=[{"name": "q", "ask": "siez"}]), ["scenario.json:/questions/0/ask:", "size"]),
+        (changed(questions=[{"name": "q", "ask": "compare", "candidates": ["H100", "H20"]}]),
+         ["scenario.json:/questions/0/candidates/1:", "H200"]),
+        (changed(questions=[{"name": "q", "ask": "in_switch", "candidate": "H100", "workload": "9B"}]),
+         ["scenario.json:/questions/0/workload:", "8B"]),
+    ],
+)
+def test_what_is_wrong_is_said_before_the_work(scenario, parts, tmp_path, meshwright):
+    """A scenario that is mended is another one, and results in a store are of the one before."""
+    store = tmp_path / "results.sqlite"
+    refused(meshwright("whatif", write(tmp_path, scenario), "--store", store), *parts)
+    assert not store.exists()
+
+
+def test_a_question_about_what_cannot_run_is_answered(tmp_path, meshwright):
+    scenario = {**with_candidate(node={"accelerator": "A100-SXM4-40GB"}, cluster="dgx-a100"),
+                "workloads": [{**WORKLOAD, "model": "llama-3.1-70b", "fix": ["tp=1", "pp=1", "zero_stage=0"]}, WORKLOAD],
+                "questions": [{"name": "q", "ask": "compare", "candidates": ["H100", "other"], "workload": "70B"}]}
+    scenario["workloads"][0]["name"] = "70B"
+    result = meshwright("whatif", write(tmp_path, scenario), "--json")
+    assert result.returncode == 0, result.stderr
+    answer = json.loads(result.stdout)["answers"][0]
+    assert answer["lines"] == [answer["answer"]["violation"]] and "cannot run 70B" in answer["lines"][0]
+
+
+def test_one_token_is_one_step(tmp_path, meshwright):
+    answer = json.loads(meshwright("whatif", write(tmp_path, with_workload(tokens=1)), "--json").stdout)
+    for row in answer["results"]:
+        assert row["days"] * 86400 == pytest.approx(row["step_time_s"], rel=0.2)
+        assert row["cost_usd"] > 0 and 0 < row["goodput"] <= 1
 
 
 def test_a_cycle_of_includes_is_refused(tmp_path, meshwright):
@@ -256,6 +316,29 @@ def test_outputs_are_looked_at_before_the_work(tmp_path, meshwright):
     refused(meshwright("whatif", path, "--html", tmp_path / "x", "--csv", tmp_path / "x"), "x", "also the file of")
     refused(meshwright("whatif", path, "--store", path), "--store", "scenario itself")
     assert json.loads(path.read_text()) == SCENARIO
+
+
+def test_a_full_disk_loses_nothing(tmp_path, meshwright):
+    """Written up to a limit of the file's size, and gone on with above it."""
+    path, store = write(tmp_path, SWEEP), tmp_path / "results.sqlite"
+
+    def small():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, resource.RLIM_INFINITY))
+
+    full = subprocess.run([program(), "whatif", str(path), "--store", str(store), "--threads", "1"], preexec_fn=small,
+                          capture_output=True, text=True, timeout=300)
+    refused(full, "results.sqlite")
+    assert "cannot be written" in full.stderr or "disk is full" in full.stderr, full.stderr
+    whole, after = meshwright("whatif", path, "--json"), meshwright("whatif", path, "--store", store, "--json")
+    assert after.returncode == 0, after.stderr
+    assert json.loads(after.stdout) == json.loads(whole.stdout)
+
+
+def test_outputs_that_cannot_be_written_say_so(tmp_path, meshwright):
+    path = write(tmp_path, SCENARIO)
+    for flag in ("--csv", "--html"):
+        refused(meshwright("whatif", path, flag, "/dev/full"), "/dev/full", "cannot be written")
 
 
 def test_two_programs_may_share_a_store(tmp_path, meshwright):

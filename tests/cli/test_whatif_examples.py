@@ -55,18 +55,98 @@ def figures(answer):
     return "\n".join(lines)
 
 
+def published(name):
+    return ROOT / f"examples/published/{name}.json"
+
+
+def hours_between(answer, question):
+    return asked(answer, question)["mtbf_s"] / 3600
+
+
+def computing_days(answer):
+    row = answer["results"][0]
+    return row["days"] * row["goodput"]
+
+
+# What was published, what the scenario gives, how it is written, and how far it may lie off.
+CHECKS = [
+    ("deepseek-v3", "M H800-hours", 2.664, lambda a: a["results"][0]["gpu_hours"] / 1e6, 0.2),
+    ("deepseek-v3", "M$ at 2 $ an hour", 5.328, lambda a: a["results"][0]["cost_usd"] / 1e6, 0.2),
+    ("llama-3-405b", "unexpected interruptions in 54 days", 419,
+     lambda a: a["results"][0]["interruptions"] / a["results"][0]["days"] * 54, 0.1),
+    ("llama-3-405b", "effective time, at least", 0.90, lambda a: a["results"][0]["goodput"], 0.05),
+    ("llama-3-405b", "M H100-hours", 30.84, lambda a: a["results"][0]["gpu_hours"] / 1e6, 0.25),
+    ("meta-rsc", "days between failures, 8 GPUs", 47.7, lambda a: hours_between(a, "8 GPUs") / 24, 0.15),
+    ("meta-rsc", "hours between failures, 1,024 GPUs", 7.9, lambda a: hours_between(a, "1,024 GPUs"), 0.15),
+    ("meta-rsc", "hours between failures, 16,384 GPUs", 1.8, lambda a: hours_between(a, "16,384 GPUs"), 0.1),
+    ("meta-rsc", "hours between failures, 131,072 GPUs", 0.23, lambda a: hours_between(a, "131,072 GPUs"), 0.1),
+    ("bloom-176b", "days", 117.5, lambda a: a["results"][0]["days"], 0.08),
+    ("glm-130b", "days", 60, lambda a: a["results"][0]["days"], 0.08),
+    ("glm-130b", "days of computing", 46.5, computing_days, 0.08),
+    ("glm-130b", "available", 0.77, lambda a: a["results"][0]["goodput"], 0.08),
+    ("opt-175b", "available", 0.76, lambda a: a["results"][0]["goodput"], 0.08),
+]
+
+
+def table_of_published(meshwright):
+    lines = ["| scenario | | published | here |", "|---|---|---:|---:|"]
+    for name, what, right, ours, _ in CHECKS:
+        value = ours(answered(published(name), meshwright))
+        lines.append(f"| [{name}](../examples/published/{name}.json) | {what} | {right:.4g} | {value:.3g} |")
+    return "\n".join(lines)
+
+
+def told(stem, shown, request):
+    """The part of the document is what the command says."""
+    if request.config.getoption("--update"):
+        DOCUMENT.write_text(block(stem).sub(lambda m: m[1] + shown + m[3], DOCUMENT.read_text()))
+    assert block(stem).search(DOCUMENT.read_text())[2] == shown, "run with --update and look at it"
+
+
+def test_published_runs(meshwright, request):
+    told("published", table_of_published(meshwright), request)
+    for name, what, right, ours, tolerance in CHECKS:
+        assert ours(answered(published(name), meshwright)) == pytest.approx(right, rel=tolerance), (name, what)
+    assert answered(published("llama-3-405b"), meshwright)["results"][0]["goodput"] > 0.9
+
+
+DOMAINS = ROOT / "examples/deepseek-v3-domains.jsonl"
+PAIRS = [("26.02", "GB200", "B200"), ("26.04.01", "GB200", "B200"), ("26.02", "GB300", "B300"), ("26.04.01", "GB300", "B300"),
+         ("26.06", "GB300", "B300")]
+
+
+def ratios(meshwright):
+    """Rate on NVL72 over that on domains of 8: (release, both systems, published, predicted), by `validate`."""
+    runs = json.loads(meshwright("validate", DOMAINS, "--json").stdout)["runs"]
+    step = {run["id"]: (run["measured"]["step_time_s"], run["predicted"]["step_time_s"]) for run in runs}
+    for release, rack, box in PAIRS:
+        far, near = step[f"deepseek-v3 {release} {box}"], step[f"deepseek-v3 {release} {rack}"]
+        yield release, rack, box, far[0] / near[0], far[1] / near[1]
+
+
+def table_of_domains(meshwright):
+    lines = ["| release | | published | predicted |", "|---|---|---:|---:|"]
+    lines += [f"| {release} | {rack} / {box} | {published:.2f} | {predicted:.2f} |"
+              for release, rack, box, published, predicted in ratios(meshwright)]
+    return "\n".join(lines)
+
+
+def test_racks_against_domains_of_eight_as_published(meshwright, request):
+    told("domains", table_of_domains(meshwright), request)
+    # A model without the domain's size gives about one.
+    for release, rack, box, published, predicted in ratios(meshwright):
+        assert predicted == pytest.approx(published, rel=0.25), (release, rack, box)
+        assert predicted > 1.1, (release, rack, box)
+
+
 def block(stem):
     return re.compile(rf"(<!-- figures of {re.escape(stem)} -->\n)(.*?)(\n<!-- end -->)", flags=re.S)
 
 
 @pytest.mark.parametrize("path", examples())
 def test_the_document_tells_what_the_command_says(path, meshwright, request):
-    text = DOCUMENT.read_text()
-    assert block(path.stem).search(text), f"docs/capacity.md has no figures of {path.stem}"
-    shown = figures(answered(path, meshwright))
-    if request.config.getoption("--update"):
-        DOCUMENT.write_text(block(path.stem).sub(lambda m: m[1] + shown + m[3], text))
-    assert block(path.stem).search(DOCUMENT.read_text())[2] == shown, "run with --update and look at it"
+    assert block(path.stem).search(DOCUMENT.read_text()), f"docs/capacity.md has no figures of {path.stem}"
+    told(path.stem, figures(answered(path, meshwright)), request)
 
 
 def of(answer, candidate, workload=None):
@@ -168,3 +248,50 @@ def test_the_slowest_percent(meshwright):
     answer = answered(example("slowest"), meshwright)
     assert asked(answer, "one percent")["gain"] >= asked(answer, "half a percent")["gain"] > 0.01
     assert asked(answer, "one percent")["pays"]
+
+
+def test_racks_are_faster_with_the_best_layouts_too(meshwright):
+    answer = answered(example("nvl72"), meshwright)
+    for rack, box in (("GB200 NVL72", "B200, domains of 8"), ("GB300 NVL72", "B300, domains of 8")):
+        assert of(answer, box)["step_time_s"] > 1.1 * of(answer, rack)["step_time_s"]
+
+
+def test_sums_in_switches_help_what_is_reduced_whole(meshwright):
+    answer = answered(example("in-switch"), meshwright)
+    cut, whole = asked(answer, "70B, states cut"), asked(answer, "3B, gradients whole")
+    assert abs(cut["sharp_gain"]) < 1e-3, "gathers and scatters sum nothing in the network"
+    assert 0.01 < whole["sharp_gain"] < 0.5 and whole["sharp_usd_per_switch"] > 0
+
+
+def test_a_lower_power_cap_is_slower_and_draws_less(meshwright):
+    answer = answered(example("power-cap"), meshwright)
+    rows = [of(answer, name) for name in ("uncapped", "capped power_cap=600 W", "capped power_cap=500 W", "capped power_cap=400 W")]
+    for fast, slow in zip(rows, rows[1:]):
+        assert slow["days"] > fast["days"] and slow["power_mw"] < fast["power_mw"]
+    assert of(answer, "site site_power=1 MW")["power_mw"] <= 1.0001
+
+
+def test_small_clusters(meshwright):
+    answer = answered(example("small-clusters"), meshwright)
+    boxes, nodes = of(answer, "L40S nodes=8", "70B"), of(answer, "H100 nodes=8", "70B")
+    assert nodes["days"] < boxes["days"] / 2 and boxes["capex_usd"] < nodes["capex_usd"] / 2
+    assert "device memory" in of(answer, "L40S nodes=1", "70B")["violation"]
+
+
+@pytest.mark.slow
+def test_generations_for_equal_money_and_power(meshwright):
+    answer = answered(example("generations"), meshwright)
+    for row in answer["results"]:
+        if row["candidate"].endswith("30 M$"):
+            assert row["capex_usd"] <= 30e6
+        else:
+            assert row["provisioned_mw"] <= 2
+    for workload in ("DeepSeek-V3", "405B"):
+        order = [of(answer, f"{g} on 2 MW", workload)["days"] for g in ("H100", "H200", "B200", "GB300 NVL72")]
+        assert order == sorted(order, reverse=True), "a newer generation does more with the same power"
+
+
+@pytest.mark.slow
+def test_a_third_tier_hashes_worse(meshwright):
+    answer = answered(example("ib-or-roce-32k"), meshwright)
+    assert of(answer, "InfiniBand")["step_time_s"] < of(answer, "RoCE adaptive")["step_time_s"] <= of(answer, "RoCE hashed")["step_time_s"]

@@ -1,13 +1,17 @@
 """Runs and scenarios from Python: the same answers as the program, on threads, processes and Dask."""
 
 import json
+import os
 import pickle
+import signal
+import threading
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 
 import pytest
 
 import meshwright as mw
+from meshwright import executors
 
 WORKLOAD = {
     "name": "8B",
@@ -57,6 +61,25 @@ def test_a_run_takes_what_is_assumed():
         mw.run(job, "15Q", layout)
 
 
+def test_a_run_has_phases_a_ramp_and_evaluation():
+    job = mw.Job(model=mw.model("llama-3.1-8b"), cluster=mw.cluster("dgx-h100", nodes=8), seq_len=4096, global_batch=512)
+    layout = mw.Layout(tp=1, dp=64, zero_stage=1)
+    plain = mw.run(job, "100B", layout)
+    phases = [{"name": "short", "share": 0.9, "seq_len": 4096, "global_batch": 512},
+              {"name": "long", "share": 0.1, "seq_len": 8192, "global_batch": 256}]
+    run = mw.run(job, "100B", layout, assume={"phases": phases, "warm_up": "1 h"})
+    assert run["tokens"] == pytest.approx(1e11, rel=1e-3) and run["days"] > plain["days"] + 1 / 24
+    ramp = mw.run(job, "100B", layout, assume={"ramp": {"start": 128, "increment": 128, "samples": 3e6}})
+    assert ramp["steps"] > plain["steps"]
+    evaluated = mw.run(job, "100B", layout, assume={"evaluation": {"every": 1000, "takes": "60 s"}})
+    parts = {part["name"]: part["value"] for part in evaluated["time"]["parts"]}
+    assert parts["evaluation"] == pytest.approx(60 * (plain["steps"] // 1000), rel=0.01)
+    with pytest.raises(mw.Error, match="/phases/0/share"):
+        mw.run(job, "100B", layout, assume={"phases": [{**phases[0], "share": 2}]})
+    with pytest.raises(mw.Error, match="failures: one in"):
+        mw.run(job, "100B", layout, assume={"checkpoint": {"interval": "1e9 h"}})
+
+
 def test_the_answer_is_that_of_the_program(answer, tmp_path, meshwright):
     path = tmp_path / "scenario.json"
     path.write_text(json.dumps(SCENARIO))
@@ -80,6 +103,30 @@ def test_dask_gives_the_same(answer):
     with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
         with distributed.Client(cluster) as client:
             assert mw.whatif(SCENARIO, executor=client.get_executor(), chunk=2).answer == answer.answer
+
+
+def test_a_dask_worker_that_dies_loses_nothing(answer, tmp_path):
+    distributed = pytest.importorskip("dask.distributed", reason="dask is not installed")
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+        with distributed.Client(cluster) as client:
+            workers = [worker["pid"] for worker in client.run(lambda: {"pid": os.getpid()}).values()]
+
+            def kill_one(done, total):
+                if workers:
+                    os.kill(workers.pop(), signal.SIGKILL)
+                    workers.clear()
+
+            store = tmp_path / "results.sqlite"
+            got = mw.whatif(SCENARIO, executor=client.get_executor(), chunk=1, store=store, progress=kill_one)
+            assert got.answer == answer.answer
+
+
+def test_every_worker_of_an_executor_has_work():
+    count = 3 * os.cpu_count() + 16
+    together = threading.Barrier(count, timeout=60)
+    with ThreadPoolExecutor(count) as pool:
+        parts = executors.computed(lambda part: together.wait() >= 0, range(2 * count), executor=pool)
+        assert sum(parts) == 2 * count
 
 
 def test_a_store_is_taken_up_again(answer, tmp_path):

@@ -21,6 +21,11 @@ std::string terms_text(const std::string& title, const Term& whole, bool money) 
   return table.render();
 }
 
+StatedRun stated_run(const RunOptions& o, const capacity::Phase& whole) {
+  if (o.assume.empty()) return {{}, {.phases = {whole}}};
+  return read_stated_run(Reader::file(o.assume), whole);
+}
+
 }  // namespace
 
 void add_run_options(CLI::App& command, RunOptions& o) {
@@ -30,18 +35,13 @@ void add_run_options(CLI::App& command, RunOptions& o) {
   command.add_option("--gpu-hour", o.gpu_hour, "Rent of an accelerator: '2 USD/h'; bought by default")
       ->type_name("PRICE")
       ->check(some_text());
-  command.add_option("--assume", o.assume, "Prices, failures, checkpoints as in a scenario file")
+  command.add_option("--assume", o.assume, "Prices, failures, checkpoints, phases, ramp as in a scenario file")
       ->type_name("FILE")
       ->check(some_text());
 }
 
 RunAssumptions run_assumptions(const RunOptions& o) {
-  RunAssumptions assumptions;
-  if (!o.assume.empty()) {
-    const Reader file = Reader::file(o.assume);
-    file.allow_only({"description", "prices", "power", "failures", "checkpoint", "stragglers"});
-    assumptions = read_assumptions(file, std::move(assumptions));
-  }
+  RunAssumptions assumptions = stated_run(o, {}).assumptions;
   if (!o.gpu_hour.empty()) {
     const auto rate = parse_quantity<DollarsPerSecond::dimension>(o.gpu_hour, "--gpu-hour");
     assumptions.inputs.take_one(Reader::text(fmt::format("\"{:.17g} $/h\"", rate.value() * 3600), "--gpu-hour"),
@@ -53,11 +53,13 @@ RunAssumptions run_assumptions(const RunOptions& o) {
 RunEstimate run_of(const Catalog& catalog, const Job& job, const Prediction& prediction, const RunOptions& options,
                    const RunAssumptions& assumptions) {
   const double tokens = parse_tokens(options.tokens, "--tokens");
-  const RunSchedule schedule{.phases = {{"run", tokens, job.seq_len, job.global_batch}}};
+  const RunSchedule schedule = stated_run(options, {"run", tokens, job.seq_len, job.global_batch}).schedule;
   const RunCase run = make_run(catalog, job, prediction, schedule, assumptions.checkpoint, "--tokens");
   RunAssumptions with_band = assumptions;
   with_band.inputs.set_range("step.time", run.step.p10, run.step.p90);
-  return estimate_run(run, with_band);
+  RunEstimate estimate = estimate_run(run, with_band);
+  if (!estimate.gets_done) throw Error("--tokens", why_never_done(estimate));
+  return estimate;
 }
 
 std::string run_text(const RunEstimate& e) {

@@ -56,14 +56,24 @@ struct RunAssumptions {
 /// "planned", "spread", "spares"} and the inputs "failures.*". Other members are left to the caller.
 RunAssumptions read_assumptions(const Reader& object, RunAssumptions base);
 
+/// What is said of a run beside its job: what is assumed, and how its tokens are trained.
+struct StatedRun {
+  RunAssumptions assumptions;
+  RunSchedule schedule;
+};
+/// From an object with the members of read_assumptions() and, as in a scenario's workload, "phases", "ramp",
+/// "evaluation" and "warm_up"; `whole` is the run where no phases are stated. Anything else is refused.
+StatedRun read_stated_run(const Reader& object, const Phase& whole);
+
 struct RunEstimate {
   double tokens = 0;
   long long steps = 0;
   Seconds wall{};
   double gpu_hours = 0;
-  double goodput = 1;                              ///< training and evaluation over wall time
-  double interruptions = 0;                        ///< unplanned, of the whole run
-  Seconds mtbf{};                                  ///< of the job; zero = never fails
+  double goodput = 1;        ///< training and evaluation over wall time
+  bool gets_done = true;     ///< false: failures undo the work faster than it is saved; times are of no use then
+  double interruptions = 0;  ///< unplanned, of the whole run
+  Seconds mtbf{};            ///< of the job; zero = never fails
   Seconds checkpoint_interval{}, peer_interval{};  ///< useful work between two; peer: zero without that level
   Bytes checkpoint{};
   int spares = 0;                  ///< hot-spare hosts
@@ -85,6 +95,9 @@ struct RunEstimate {
 /// Days, goodput, money and energy of a run. Waiting for hosts, maintenance, degraded operation and given-up
 /// checkpoints add to the process of goodput.hpp in proportion to its wall time (each a small share).
 RunEstimate estimate_run(const RunCase& run, const RunAssumptions& assumptions);
+
+/// Why a run that doesn't get done does not.
+std::string why_never_done(const RunEstimate& estimate);
 
 /// Failures of the run's site, the inputs' factors in them. They point into `assumptions`.
 JobFailures run_failures(const RunCase& run, const RunAssumptions& assumptions);

@@ -54,6 +54,10 @@ class Planner {
   std::unique_ptr<Kept> kept_;
 };
 
+/// Throws Error for a candidate or a value of what varies that no job can be made of, before hours of work on the
+/// others: every candidate as it is written, then each value once, as far as two thousand jobs go.
+void check_jobs(const Scenario& scenario, const hardware::Catalog& catalog);
+
 /// The estimate of a point that has a run.
 RunEstimate estimate(const PlannedPoint& point);
 

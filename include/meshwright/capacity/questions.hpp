@@ -32,6 +32,9 @@ struct QuestionRow {
 };
 std::span<const QuestionRow> question_rows();
 
+/// Throws Error for a question that nothing answers, or whose candidates and workload are not there: before the sweep.
+void check_questions(const Scenario& scenario, const hardware::Catalog& catalog);
+
 /// Answers in the order of the questions. Throws Error for a question that names what is not there.
 std::vector<Answer> answer_questions(const Scenario& scenario, const hardware::Catalog& catalog,
                                      const std::shared_ptr<PlanCache>& plans = nullptr);

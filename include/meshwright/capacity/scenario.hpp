@@ -96,6 +96,8 @@ struct Scenario {
 /// Most points of one scenario, and bytes of its files.
 inline constexpr std::uint64_t most_points = 250000;
 inline constexpr std::uintmax_t most_scenario_bytes = 64 << 20;
+/// Most draws of the Monte Carlo estimate of a point: percentiles of so many are within a percent.
+inline constexpr int most_draws = 10000;
 
 /// Reads a scenario:
 /// {"name", "description", "include", "objective", "workloads" [{"name", "model", "seq_len", "global_batch", "tokens",
