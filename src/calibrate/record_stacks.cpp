@@ -126,6 +126,30 @@ std::optional<int> documents_of(const std::string& set, const std::string& task,
   return std::nullopt;
 }
 
+bool has_sick_jobs(const std::string& set) {
+  static const std::vector<std::string> sets = list(document(), "with_sick_jobs");
+  return std::ranges::find(sets, set) != sets.end();
+}
+
+bool RecordGroup::has(const RunCheck& c) const {
+  const auto begins = [&](const std::string& device) { return c.accelerator.starts_with(device); };
+  return c.tier == tier && c.family == family && std::ranges::any_of(devices, begins) &&
+         std::ranges::find(without, c.set) == without.end();
+}
+
+const std::vector<RecordGroup>& record_groups() {
+  static const std::vector<RecordGroup> rows = [] {
+    std::vector<RecordGroup> all;
+    for (const Reader& entry : document().at("groups").items()) {
+      entry.allow_only({"name", "tier", "family", "devices", "without"});
+      all.push_back({entry.at("name").string(), entry.at("tier").string(), entry.at("family").string(),
+                     list(entry, "devices"), list(entry, "without")});
+    }
+    return all;
+  }();
+  return rows;
+}
+
 std::string overlay_of_set(const std::string& set) {
   for (const Reader& entry : document().at("overlays").items()) {
     if (entry.at("set").string() == set) return entry.at("overlay").string();

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "meshwright/calibrate/validate_runs.hpp"
 #include "meshwright/parallel/job.hpp"
 
 namespace meshwright::calibrate {
@@ -33,6 +34,19 @@ bool tuned_by_vendor(const std::string& set);
 /// Tokens of a document where a source's fine-tuning packs documents that attend to themselves alone; nothing where its
 /// sequences are whole.
 std::optional<int> documents_of(const std::string& set, const std::string& task, const std::string& version);
+
+/// Whether a source publishes sick jobs beside sound ones: its accuracy is shown with and without them.
+bool has_sick_jobs(const std::string& set);
+
+/// Records that are shown together.
+struct RecordGroup {
+  std::string name, tier, family;
+  std::vector<std::string> devices;  ///< how their names begin
+  std::vector<std::string> without;  ///< sources
+  bool has(const RunCheck& check) const;
+};
+const std::vector<RecordGroup>& record_groups();
+
 /// The overlay that describes the machine of a source; "" where the catalogue does.
 std::string overlay_of_set(const std::string& set);
 

@@ -1,5 +1,4 @@
 #include "meshwright/calibrate/validate_runs.hpp"
-#include "meshwright/parallel/memory.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +6,10 @@
 #include <cmath>
 #include <numeric>
 
+#include "calibrate/record_stacks.hpp"
 #include "calibrate/run_groups.hpp"
+#include "meshwright/core/quantile.hpp"
+#include "meshwright/parallel/memory.hpp"
 
 namespace meshwright::calibrate {
 
@@ -45,15 +47,6 @@ RunCheck check_run_record(const Reader& record, const Catalog& catalog) {
 
 namespace {
 
-double quantile(std::vector<double> values, double q) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  const double at = q * static_cast<double>(values.size() - 1);
-  const auto low = static_cast<std::size_t>(at);
-  const std::size_t high = std::min(low + 1, values.size() - 1);
-  return values[low] + (at - static_cast<double>(low)) * (values[high] - values[low]);
-}
-
 struct Errors {
   std::vector<double> absolute, baseline;
   double sum = 0;
@@ -67,8 +60,8 @@ struct Errors {
     return {.count = count,
             .skipped = skipped,
             .mean = mean(absolute),
-            .median = quantile(absolute, 0.5),
-            .p90 = quantile(absolute, 0.9),
+            .median = interpolated_quantile(absolute, 0.5),
+            .p90 = interpolated_quantile(absolute, 0.9),
             .bias = count > 0 ? sum / count : 0,
             .baseline = mean(baseline)};
   }
@@ -78,10 +71,8 @@ std::vector<std::string> groups_of(const RunCheck& c) {
   std::vector<std::string> groups = {"all", "framework:" + c.framework, "device:" + c.accelerator, "set:" + c.set,
                                      "tier:" + c.tier};
   if (!c.precision.empty()) groups.push_back("precision:" + c.precision);
-  const bool device = c.accelerator.starts_with("A100") || c.accelerator.starts_with("H100");
-  if (c.tier == "A" && device && c.family == "megatron") {
-    groups.push_back("headline: tier A pre-training, A100 and H100, Megatron family");
-    if (c.set != "vtrain-single") groups.push_back("headline without vtrain-single");
+  for (const RecordGroup& group : record_groups()) {
+    if (group.has(c)) groups.push_back(group.name);
   }
   return groups;
 }
@@ -99,7 +90,7 @@ std::vector<std::optional<double>> constant_rate_errors(std::span<const RunCheck
     if (c.counted && c.step_time_error) rates[key(c)].push_back(per_device(c));
   }
   std::map<std::string, double> medians;
-  for (const auto& [name, values] : rates) medians[name] = quantile(values, 0.5);
+  for (const auto& [name, values] : rates) medians[name] = interpolated_quantile(values, 0.5);
   std::vector<std::optional<double>> errors(checks.size());
   for (std::size_t i = 0; i < checks.size(); ++i) {
     if (checks[i].step_time_error && medians.contains(key(checks[i]))) {
@@ -134,7 +125,7 @@ std::map<std::string, ErrorFigures> figures_by_group(std::span<const RunCheck> c
     }
     for (const std::string& group : groups_of(c)) {
       if (c.state.empty()) put(group);
-      if (!c.state.empty() || c.set == "ultrascale" || c.set == "vtrain-multi") {
+      if (!c.state.empty() || has_sick_jobs(c.set)) {
         if (group.starts_with("set:")) put(group + " with sick jobs");
       }
     }

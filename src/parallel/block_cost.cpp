@@ -119,4 +119,25 @@ BlockCost section_cost(const BlockContext& x, const ModelSection& section) {
   return head_cost(x, operators);
 }
 
+Seconds least_section(const BlockContext& x, const ModelSection& section) {
+  BlockCost cost;
+  if (section.shape.feed == FeedForward::moe) {
+    Windows windows;
+    for (const Operator& op : rank_operators(x.job, x.layout, section, x.job.precision)) {
+      // The cut of experts says how rows are sorted and cast, but not how much is multiplied.
+      const bool varies = op.part == OperatorPart::experts || op.cast;
+      Kernels t = varies ? Kernels{least_time(op, x.job), {}, {}} : kernels(op, x.job);
+      if (!training_of(op, x.job).gradients) t.weight_gradient = {};
+      cost.forward.compute += t.forward;
+      cost.backward.compute += t.data_gradient + t.weight_gradient;
+      if (!varies) windows.add(op, t);
+    }
+    add_tensor(cost, x, windows);
+    add_context(cost, x, windows);
+  } else {
+    cost = section_cost(x, section);
+  }
+  return cost.forward.total() + cost.backward.total();
+}
+
 }  // namespace meshwright::parallel

@@ -17,4 +17,7 @@ struct BlockContext {
 
 BlockCost section_cost(const BlockContext& context, const ModelSection& section);
 
+/// Both passes of a section without the exchange of routed experts: it takes no less however they are spread.
+Seconds least_section(const BlockContext& context, const ModelSection& section);
+
 }  // namespace meshwright::parallel

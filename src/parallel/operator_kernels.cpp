@@ -4,7 +4,9 @@
 #include <array>
 
 #include "meshwright/cost/kernel.hpp"
+#include "meshwright/hardware/gemm_format.hpp"
 #include "meshwright/parallel/job_recipe.hpp"
+#include "parallel/trainable.hpp"
 
 namespace meshwright::parallel {
 namespace {
@@ -40,10 +42,14 @@ int alignment(double elements, double bytes) {
   return static_cast<int>(std::min(16LL, row & -row));
 }
 
+bool in_gemm_format(const Operator& op, const Job& job) {
+  return op.low_precision || (op.part == OperatorPart::head && job.recipe.precision.head == StateFormat::fp8);
+}
+
 Kernels gemm_kernels(const Operator& op, const Job& job) {
   const Accelerator& device = job.cluster.accelerator;
   const Precision& recipe = job.precision;
-  const bool low = op.low_precision || (op.part == OperatorPart::head && job.recipe.precision.head == StateFormat::fp8);
+  const bool low = in_gemm_format(op, job);
   const bool experts = op.kind == OperatorKind::grouped_gemm;
   const double groups = experts ? at_once(op, job.recipe.kernels.expert_gemm) : op.groups;
   // Weights are stored n by k, activations m by k and m by n: m alone never lies along a row.
@@ -125,6 +131,16 @@ bool redone_selectively(const Operator& op, const Job& job) {
   return std::ranges::any_of(module_operators, [&](const ModuleOperator& row) {
     return row.name == op.name && modules.has(static_cast<std::size_t>(row.module));
   });
+}
+
+Seconds least_time(const Operator& op, const Job& job) {
+  if (!is_gemm(op)) return {};
+  const Accelerator& device = job.cluster.accelerator;
+  const DType dtype = in_gemm_format(op, job) ? job.precision.gemm : job.precision.rest;
+  const GemmEfficiency& e = efficiency_of(device.efficiency, {dtype, job.precision.name == "fp8-block"});
+  const double products = training_of(op, job).gradients ? 3 : 2;
+  const Flops work = Flops::base(products * 2 * op.groups * op.m * op.n * op.k);
+  return work / (device.peak(dtype) * e.ceiling * e.sustained) / gemm_efficiency(op, job);
 }
 
 Kernels kernels(const Operator& op, const Job& job) {

@@ -9,6 +9,8 @@ struct Kernels {
   Seconds forward, data_gradient, weight_gradient;
 };
 Kernels kernels(const Operator& op, const Job& job);
+/// Products of the operator at the most that the device sustains: no cut of its experts takes less.
+Seconds least_time(const Operator& op, const Job& job);
 
 /// Whether selective recompute does the operator again, by the modules of the job's recipe.
 bool redone_selectively(const Operator& op, const Job& job);

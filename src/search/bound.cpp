@@ -10,27 +10,47 @@ constexpr double rounding = 1 - 1e-9;
 
 }  // namespace
 
-LeastPass least_pass(const ShardCosts& costs, const std::vector<ModelSection>& sections) {
-  LeastPass least{};
-  LeastPass host{};
-  for (std::size_t i = 0; i < sections.size(); ++i) {
+Passes passes(const ShardCosts& costs) {
+  Passes all(costs.sections.size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
     const BlockCost& section = costs.sections[i];
-    for (std::size_t mode = 0; mode < least.size(); ++mode) {
-      least[mode] +=
-          sections[i].count * (section.forward.total() + section.backward.total() + section.recompute[mode].total());
-      host[mode] += sections[i].count * section.host[mode];
+    for (std::size_t mode = 0; mode < section.host.size(); ++mode) {
+      all[i].device[mode] = section.forward.total() + section.backward.total() + section.recompute[mode].total();
+      all[i].host[mode] = section.host[mode];
+      all[i].drained[mode] = section.drained * section.host[mode];
     }
   }
-  for (std::size_t mode = 0; mode < least.size(); ++mode) least[mode] = std::max(least[mode], host[mode]);
-  return least;
+  return all;
 }
 
-Seconds least_step(Seconds pass, const Layout& layout, int global_batch) {
-  const double m = micro_batches(global_batch, layout);
-  double passes = m / layout.pp;
-  const PipelineSchedule schedule = effective_schedule(layout);
-  if (!schedule->fills_ramp) passes += (1 - 1.0 / layout.pp) / layout.vp;
-  return rounding * passes * pass;
+Seconds least_pass(const Passes& passes, const std::vector<ModelSection>& sections, Recompute mode) {
+  const auto at = static_cast<std::size_t>(mode);
+  Seconds device, host;
+  for (std::size_t i = 0; i < sections.size(); ++i) {
+    device += sections[i].count * (passes[i].device[at] + passes[i].drained[at]);
+    host += sections[i].count * passes[i].host[at];
+  }
+  return std::max(device, host);
+}
+
+Seconds least_step(const Passes& passes, const StageKinds& stages, const Layout& layout, int global_batch,
+                   Seconds layer_overhead) {
+  const auto mode = static_cast<std::size_t>(layout.recompute);
+  Seconds slowest, sum;
+  for (const StageKind& stage : stages.kinds) {
+    Seconds device = 3 * stage.blocks * layer_overhead, host, drained;
+    for (const StageSection& section : stage.sections) {
+      const SectionPass& pass = passes[section.section];
+      device += section.runs * pass.device[mode];
+      host += section.runs * pass.host[mode], drained += section.runs * pass.drained[mode];
+    }
+    const double waiting = host.value() > 0 ? drained / host : 0;
+    const Seconds slot = std::max(device, host) + waiting * std::min(device, host);
+    slowest = std::max(slowest, slot), sum += static_cast<double>(stage.stages) * slot;
+  }
+  Seconds step = static_cast<double>(micro_batches(global_batch, layout)) * slowest;
+  if (!effective_schedule(layout)->fills_ramp) step += (sum - slowest) / static_cast<double>(layout.vp);
+  return rounding * step;
 }
 
 Seconds least_step_of_shard(Seconds pass, const Layout& layout, int global_batch, int accelerators) {

@@ -7,19 +7,24 @@
 
 namespace meshwright::search {
 
-/// One micro-batch through every stage, by Recompute: forward, backward and what is done again of all blocks, embedding
-/// and heads; or what the host needs to launch them, if that is more.
-///
-/// Why it is a bound. A stage's slot is at least the passes of its blocks and at least its host time (step.cpp), so the
-/// slots of all stages sum to at least this; the slowest stage is at least the mean.
-using LeastPass = std::array<Seconds, 3>;
-LeastPass least_pass(const ShardCosts& costs, const std::vector<ModelSection>& sections);
+/// What one micro-batch takes of a section, by Recompute: of the device (kernels and exposed communication), of the
+/// host that launches it, and of that what the other waits for (BlockCost::drained).
+struct SectionPass {
+  std::array<Seconds, 3> device{}, host{}, drained{};
+};
+using Passes = std::vector<SectionPass>;  ///< as model_sections() orders them
+Passes passes(const ShardCosts& costs);
 
-/// The least step of `pass` with these degrees: m (pass / pp), and with 1F1B, interleaving or GPipe the bubble of equal
-/// stages, (1 - 1 / pp) pass / vp. With a slowest stage w and a sum S of all, m w + (S - w) / vp falls in neither w >=
-/// S / pp nor S >= pass, so that both may be put at their least. Other schedules may hide all of their bubble. Gradient
-/// reduction, sends, optimizer and step overhead only add to it.
-Seconds least_step(Seconds pass, const Layout& layout, int global_batch);
+/// One micro-batch through every stage of any pipeline. A stage's slot is max(device, host) and the waiting share of
+/// the lesser (step.cpp), which is at least device + drained and at least host; so is the sum over stages.
+Seconds least_pass(const Passes& passes, const std::vector<ModelSection>& sections, Recompute mode);
+
+/// The least step on these stages: m slots of the slowest, w, and with 1F1B, interleaving or GPipe the bubble, the
+/// other slots over vp; other schedules may hide all of it. Slots have all but ZeRO-3's gathers, sends' host time and
+/// what is moved to the host; gradient reduction, sends, optimizer and step overhead only add to it. m w + (S - w) / vp
+/// falls in neither w nor the sum S, so that both may be put at their least.
+Seconds least_step(const Passes& passes, const StageKinds& stages, const Layout& layout, int global_batch,
+                   Seconds layer_overhead);
 
 /// The least step of a shard choice whatever its pipeline: m / pp is global_batch tp cp / (accelerators micro_batch)
 /// where data-parallel degree and micro-batch divide the batch, and layouts where they don't are refused.

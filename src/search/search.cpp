@@ -16,7 +16,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int least_survivors = 24;  ///< that an objective of survivors chooses among
+constexpr std::size_t first_look = 64;  ///< branches that are looked at closely before anything is found
+constexpr int least_survivors = 24;     ///< that an objective of survivors chooses among
 
 /// Calls the caller's progress now and then, and remembers that it said to stop.
 class Watch {
@@ -50,9 +51,9 @@ struct Findings {
   Counts counts;
 };
 
-/// Best-first branch and bound over the shard choices of one job: their least values first, then the choices in that
-/// order in waves, each pruned by what the waves before it found. The waves and what they are pruned by do not depend
-/// on the number of threads, so that neither the answer nor the counts do.
+/// Best-first branch and bound over the shard choices of one job, by least values that are known roughly of all and
+/// closely of those within reach. What is looked at together and what it is pruned by do not depend on the number of
+/// threads, so that neither the answer nor the counts do.
 class Descent {
  public:
   Descent(const Job& job, const SearchOptions& options, Findings& findings, Watch& watch)
@@ -65,7 +66,19 @@ class Descent {
   }
 
   void run() {
-    if (order_by_least()) descend();
+    for (std::size_t shard = 0; shard < shards_.size(); ++shard) branches_.push_back({0, shard});
+    std::size_t end = branches_.size();
+    bool on = order(
+        0, end, [](Worker& worker, const ShardChoice& shard) { return std::optional(worker.roughly_least(shard)); });
+    // The nearest first: what they find leaves few of the others to look at closely.
+    std::size_t begin = 0;
+    for (; on && begin < branches_.size(); begin = end) {
+      end = within_reach(begin);
+      if (end == begin) break;
+      on = order(begin, end, [](Worker& worker, const ShardChoice& shard) { return worker.least(shard); }) &&
+           descend(begin, end);
+    }
+    for (; on && begin < branches_.size(); ++begin) workers_.front().pass_over(shards_[branches_[begin].shard]);
     for (Worker& worker : workers_) findings_.counts.add(worker.counts);
   }
 
@@ -75,36 +88,49 @@ class Descent {
     std::size_t shard;
   };
 
-  bool order_by_least() {
-    std::vector<std::optional<double>> least(shards_.size());
+  /// Puts the branches from `begin` to `end` in the order of their least values, without those that have none, which
+  /// are settled: `end` moves. False where the caller says to stop.
+  template <class Least>
+  bool order(std::size_t begin, std::size_t& end, Least least_of) {
+    std::vector<std::optional<double>> least(end - begin);
     const bool all = share(
-        shards_.size(), workers_.size(),
-        [&](std::size_t worker, std::size_t at) { least[at] = workers_[worker].least(shards_[at]); },
-        [&](std::size_t) { return watch_(0, shards_.size()); });
-    for (std::size_t at = 0; at < shards_.size(); ++at) {
-      if (least[at]) branches_.push_back({rounded(*least[at]), at});
+        least.size(), workers_.size(),
+        [&](std::size_t worker, std::size_t at) {
+          least[at] = least_of(workers_[worker], shards_[branches_[begin + at].shard]);
+        },
+        [&](std::size_t) { return watch_(begin, branches_.size()); });
+    const auto at = [&](std::size_t i) { return branches_.begin() + static_cast<std::ptrdiff_t>(i); };
+    std::size_t kept = begin;
+    for (std::size_t i = begin; i < end; ++i) {
+      if (const auto value = least[i - begin]) branches_[kept++] = {rounded(*value), branches_[i].shard};
     }
-    std::stable_sort(branches_.begin(), branches_.end(),
-                     [](const Branch& a, const Branch& b) { return a.least < b.least; });
+    branches_.erase(at(kept), at(end));
+    end = kept;
+    std::stable_sort(at(begin), at(end), [](const Branch& a, const Branch& b) { return a.least < b.least; });
     return all;
   }
 
-  void descend() {
-    const std::size_t refused = shards_.size() - branches_.size();
-    std::size_t begin = 0;
-    for (std::size_t wave = 4; begin < branches_.size(); wave = std::min<std::size_t>(2 * wave, 64)) {
+  /// The end of the branches from `begin` that may hold better layouts than those found, by what is roughly known.
+  std::size_t within_reach(std::size_t begin) const {
+    if (begin == 0) return std::min(first_look, branches_.size());
+    while (begin < branches_.size() && branches_[begin].least <= findings_.threshold()) ++begin;
+    return begin;
+  }
+
+  /// In waves, each pruned by what the waves before it found. False where the caller says to stop.
+  bool descend(std::size_t begin, std::size_t end) {
+    for (std::size_t wave = 4; begin < end; wave = std::min<std::size_t>(2 * wave, 64)) {
       const double threshold = findings_.threshold();
-      if (branches_[begin].least > threshold) break;
-      const std::size_t end = std::min(branches_.size(), begin + wave);
+      const std::size_t last = std::min(end, begin + wave);
       const bool all = share(
-          end - begin, workers_.size(),
+          last - begin, workers_.size(),
           [&](std::size_t worker, std::size_t at) { visit(workers_[worker], branches_[begin + at], threshold); },
-          [&](std::size_t done) { return watch_(refused + begin + done, shards_.size()); });
+          [&](std::size_t done) { return watch_(begin + done, branches_.size()); });
       collect();
-      if (!all) return;
-      begin = end;
+      if (!all) return false;
+      begin = last;
     }
-    for (; begin < branches_.size(); ++begin) workers_.front().pass_over(shards_[branches_[begin].shard]);
+    return true;
   }
 
   void visit(Worker& worker, const Branch& branch, double threshold) {

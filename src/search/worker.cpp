@@ -7,6 +7,8 @@
 #include <limits>
 
 #include "meshwright/parallel/step.hpp"
+#include "parallel/block_cost.hpp"
+#include "parallel/stage_kinds.hpp"
 
 namespace meshwright::search {
 namespace {
@@ -39,11 +41,12 @@ Worker::Worker(const Job& job, const SearchOptions& options)
       recomputes_(recomputes(options.space)),
       bounded_(options.objective.least && options.pareto.empty()),
       tables_(job),
+      communication_(job.cluster, job.collectives),
       found_(options.top, options.variants) {
   counts.by_constraint.resize(options.constraints.size());
 }
 
-const std::vector<Worker::Shape>& Worker::shapes(const ShardChoice& shard) {
+std::vector<Worker::Shape>& Worker::shapes(const ShardChoice& shard) {
   const auto [entry, missing] = shapes_.try_emplace({shard.tp, shard.cp});
   if (!missing) return entry->second;
   const Limits& limits = options_.space;
@@ -69,19 +72,21 @@ void Worker::take(const Shape& shape) {
 }
 
 /// Of the layout's entry; its other pipelines of the same schedule have it too.
-LeastPass Worker::passes() { return least_pass(tables_.shard(layout_), sections_); }
+const Passes& Worker::passes() {
+  Passes& known = known_[index_of(layout_.schedule)];
+  if (known.empty()) known = search::passes(tables_.shard(layout_));
+  return known;
+}
 
 /// The least of all schedules and overlaps: what runs beside compute is never slower than what runs after it.
 Seconds Worker::fastest_pass(const ShardChoice& shard, const Overlaps& all) {
   Seconds fastest = Seconds::base(std::numeric_limits<double>::infinity());
-  PassOfSchedule known(pipeline_schedules().size());
+  known_.assign(pipeline_schedules().size(), {});
   layout_ = plain_layout(job_, options_.space, shard, all);
   for (const Shape& shape : shapes(shard)) {
     take(shape);
-    auto& pass = known[index_of(shape.schedule)];
-    if (pass) continue;
-    pass = passes();
-    for (const Recompute mode : recomputes_) fastest = std::min(fastest, (*pass)[static_cast<std::size_t>(mode)]);
+    if (!known_[index_of(shape.schedule)].empty()) continue;
+    for (const Recompute mode : recomputes_) fastest = std::min(fastest, least_pass(passes(), sections_, mode));
   }
   return fastest;
 }
@@ -92,14 +97,38 @@ bool Worker::worse(Seconds least_time) const {
   return rounded(value_at_least(least_time)) > std::min(threshold_, found_.threshold());
 }
 
-std::optional<double> Worker::least(const ShardChoice& shard) {
-  std::vector<std::uint64_t> refused(rules().size());
+const StageKinds& Worker::stages(const Shape& shape) {
+  const std::array key = {shape.pp, shape.vp, static_cast<int>(shape.split),
+                          static_cast<int>(index_of(shape.schedule))};
+  const auto [known, missing] = stages_.try_emplace(key);
+  if (missing) known->second = stage_kinds(job_.model, job_.framework, layout_);
+  return known->second;
+}
+
+Overlaps Worker::all_overlaps(const ShardChoice& shard) const {
   Overlaps all;
-  const std::vector<Overlaps> variants = overlaps(job_, options_.space, shard);
-  for (const Overlaps& variant : variants) {
+  for (const Overlaps& variant : overlaps(job_, options_.space, shard)) {
     all = {all.tensor || variant.tensor, all.expert || variant.expert};
   }
-  for (const Overlaps& variant : variants) {
+  return all;
+}
+
+double Worker::roughly_least(const ShardChoice& shard) {
+  if (!bounded_) return 0;
+  const Layout layout = plain_layout(job_, options_.space, shard, all_overlaps(shard));
+  const BlockContext context{job_, layout, communication_};
+  const auto [known, missing] = kernels_.try_emplace({shard.tp, shard.cp, shard.micro_batch});
+  for (std::size_t i = 0; missing && i < sections_.size(); ++i) {
+    known->second += sections_[i].count * least_section(context, sections_[i]);
+  }
+  const Seconds pass = known->second;
+  return value_at_least(least_step_of_shard(pass, layout, job_.global_batch, job_.accelerators));
+}
+
+std::optional<double> Worker::least(const ShardChoice& shard) {
+  std::vector<std::uint64_t> refused(rules().size());
+  const Overlaps all = all_overlaps(shard);
+  for (const Overlaps& variant : overlaps(job_, options_.space, shard)) {
     layout_ = plain_layout(job_, options_.space, shard, variant);
     for (const Shape& shape : shapes(shard)) {
       take(shape);
@@ -139,51 +168,50 @@ void Worker::visit(const ShardChoice& shard, double threshold) {
   found_.clear();
   for (const Overlaps& variant : overlaps(job_, options_.space, shard)) {
     layout_ = plain_layout(job_, options_.space, shard, variant);
-    known_.assign(pipeline_schedules().size(), std::nullopt);
-    for (const Shape& shape : shapes(shard)) {
+    known_.assign(pipeline_schedules().size(), {});
+    for (Shape& shape : shapes(shard)) {
       take(shape);
-      visit_shape();
+      visit_shape(shape);
     }
   }
   best.merge(found_);
 }
 
-void Worker::keep_recomputes() {
-  if (!bounded_) {
-    kept_ = recomputes_;
-    return;
-  }
-  auto& known = known_[index_of(layout_.schedule)];
-  if (!known) known = passes();
+void Worker::keep_recomputes(const StageKinds& stages) {
   kept_.clear();
   for (const Recompute mode : recomputes_) {
-    const Seconds pass = (*known)[static_cast<std::size_t>(mode)];
-    if (!worse(least_step(pass, layout_, job_.global_batch))) kept_.push_back(mode);
+    layout_.recompute = mode;
+    const auto least = [&] {
+      return least_step(passes(), stages, layout_, job_.global_batch, tables_.constants().layer_overhead);
+    };
+    if (!bounded_ || !worse(least())) kept_.push_back(mode);
   }
 }
 
-void Worker::visit_shape() {
-  keep_recomputes();
+void Worker::visit_shape(Shape& shape) {
   counts.considered += shardings_.size() * recomputes_.size();
-  counts.passed_over += shardings_.size() * (recomputes_.size() - kept_.size());
-  if (kept_.empty()) return;
   layout_.recompute = Recompute::none;  // no rule refuses it
   if (const Rule rule = refused_whatever_states(job_, layout_); rule != nullptr) {
-    counts.by_rule[index_of(rule)] += shardings_.size() * kept_.size();
+    counts.by_rule[index_of(rule)] += shardings_.size() * recomputes_.size();
     return;
   }
+  if (shape.stages == nullptr) shape.stages = &stages(shape);
+  keep_recomputes(*shape.stages);
+  counts.passed_over += shardings_.size() * (recomputes_.size() - kept_.size());
+  if (kept_.empty()) return;
   for (const Sharding& sharding : shardings_) {
+    layout_.recompute = Recompute::none;
     layout_.zero_stage = sharding.zero_stage, layout_.hsdp_shard = sharding.hsdp_shard;
     if (const Rule rule = refused_by_states(job_, layout_); rule != nullptr) {
       counts.by_rule[index_of(rule)] += kept_.size();
     } else {
-      visit_recomputes();
+      visit_recomputes(*shape.stages);
     }
   }
 }
 
-void Worker::visit_recomputes() {
-  const Entries entries = tables_.entries(layout_);
+void Worker::visit_recomputes(const StageKinds& stages) {
+  std::optional<Entries> entries;
   for (const Recompute recompute : kept_) {
     layout_.recompute = recompute;
     // The rule on overlapped experts is the only one that asks for recompute.
@@ -191,34 +219,23 @@ void Worker::visit_recomputes() {
     if (rule != nullptr) {
       ++counts.by_rule[index_of(rule)];
     } else {
-      evaluate(entries);
+      evaluate(stages, entries);
     }
   }
 }
 
-/// The time first where a bound tells that it is too long: most layouts are slower than the best ones.
-void Worker::evaluate(const Entries& entries) {
-  Step step;
-  Seconds time;
-  const auto run = [&] {
-    step = step_time(tables_.constants(), entries, layout_);
-    time = total(step.time);
-  };
-  if (bounded_) {
-    run();
-    if (worse(time)) {
-      ++counts.evaluated;
-      return;
-    }
-  }
+/// Memory first: it takes the fewest table entries, and refuses most of what the bound lets through.
+void Worker::evaluate(const StageKinds& stages, std::optional<Entries>& entries) {
   if (!has_layers_) {
     layers_ = layer_memory(job_, layout_);
     has_layers_ = true;
   }
-  const Memory need = memory(memory_constants_, layers_, *entries.stages, layout_);
+  const Memory need = memory(memory_constants_, layers_, stages, layout_);
   if (!memory_suffices(need)) return;
-  if (!bounded_) run();
-  offer(step, time, need);
+  if (!entries) entries = tables_.entries(layout_);
+  const Step step = step_time(tables_.constants(), *entries, layout_);
+  const Seconds time = total(step.time);
+  bounded_&& worse(time) ? void(++counts.evaluated) : offer(step, time, need);
 }
 
 bool Worker::memory_suffices(const Memory& need) {

@@ -1,5 +1,6 @@
 #pragma once
 // One thread's share of a search: its own tables, its own counts, its own best.
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -9,6 +10,7 @@
 #include "meshwright/parallel/constraints.hpp"
 #include "meshwright/parallel/memory.hpp"
 #include "meshwright/search/search.hpp"
+#include "parallel/communication.hpp"
 #include "search/bound.hpp"
 #include "search/collector.hpp"
 
@@ -28,8 +30,9 @@ class Worker {
   /// Both outlive the worker.
   Worker(const Job& job, const SearchOptions& options);
 
-  /// A value of the objective that no layout of the shard choice goes below; nothing where rules refuse all of them,
-  /// which are then counted.
+  /// A value of the objective that no layout of the shard choice goes below, from its kernels alone: quickly.
+  double roughly_least(const ShardChoice& shard);
+  /// The same with communication and the host; nothing where rules refuse all layouts, which are then counted.
   std::optional<double> least(const ShardChoice& shard);
   /// Counts all layouts of the shard choice as passed over.
   void pass_over(const ShardChoice& shard);
@@ -48,19 +51,20 @@ class Worker {
     int pp, vp, dp;
     PipelineSchedule schedule;
     StageSplit split;
+    const StageKinds* stages = nullptr;  ///< filled in for layouts that no rule refuses
   };
-  /// A schedule may put communication beside compute, so each has its own.
-  using PassOfSchedule = std::vector<std::optional<LeastPass>>;
-  const std::vector<Shape>& shapes(const ShardChoice& shard);
+  std::vector<Shape>& shapes(const ShardChoice& shard);
   void take(const Shape& shape);
-  LeastPass passes();
+  const Passes& passes();
+  const StageKinds& stages(const Shape& shape);
+  Overlaps all_overlaps(const ShardChoice& shard) const;
   Seconds fastest_pass(const ShardChoice& shard, const Overlaps& all);
   double value_at_least(Seconds time) const;
   bool worse(Seconds least_time) const;
-  void keep_recomputes();
-  void visit_shape();
-  void visit_recomputes();
-  void evaluate(const Entries& entries);
+  void keep_recomputes(const StageKinds& stages);
+  void visit_shape(Shape& shape);
+  void visit_recomputes(const StageKinds& stages);
+  void evaluate(const StageKinds& stages, std::optional<Entries>& entries);
   void offer(const Step& step, Seconds time, const Memory& need);
   bool memory_suffices(const Memory& need);
 
@@ -72,13 +76,16 @@ class Worker {
   const std::vector<Recompute> recomputes_;
   const bool bounded_;  // the objective has a bound, and no front wants the rest
   Tables tables_;
+  Communication communication_;
   std::map<std::pair<int, int>, std::vector<Shape>> shapes_;
+  std::map<std::array<int, 3>, Seconds> kernels_;    // least of all sections, by tp, cp and micro-batch
+  std::map<std::array<int, 4>, StageKinds> stages_;  // by pp, vp, split and schedule
 
   // the shard choice that is being visited
   Layout layout_;
   LayerMemory layers_;
   bool has_layers_ = false;
-  PassOfSchedule known_;
+  std::vector<Passes> known_;    // by schedule, which may put communication beside compute; empty: not yet asked
   std::vector<Recompute> kept_;  // recomputes of the shape that may be good enough
   double threshold_ = 0;
   Collector found_;

@@ -14,6 +14,8 @@
 #include "meshwright/parallel/constraints.hpp"
 #include "meshwright/parallel/json.hpp"
 #include "meshwright/search/json.hpp"
+#include "parallel/block_cost.hpp"
+#include "parallel/communication.hpp"
 #include "search/bound.hpp"
 #include "search/collector.hpp"
 #include "search/enumeration.hpp"
@@ -85,18 +87,30 @@ TEST(Search, BoundsAreBelowEveryTime) {
   for (const Job& job : small_jobs()) {
     const Enumeration all(job, max_micro_batch);
     Tables tables(job);
+    Communication communication(job.cluster, job.collectives);
     const auto sections = model_sections(job.model);
     for (const Enumerated& e : all.layouts) {
       Layout beside = e.layout;
       beside.tp_comm_overlap = beside.tp > 1 && job.framework.rules.can_overlap_tp;
       beside.ep_comm_overlap = beside.ep > 1 && job.framework.rules.can_overlap_ep;
-      const auto mode = static_cast<std::size_t>(e.layout.recompute);
-      const Seconds own = least_pass(*tables.entries(e.layout).shard, sections)[mode];
-      const Seconds most = least_pass(*tables.entries(beside).shard, sections)[mode];
-      EXPECT_LE(least_step(own, e.layout, job.global_batch), e.time) << describe_layout(e.layout);
-      EXPECT_LE(least_step_of_shard(most, e.layout, job.global_batch, job.accelerators), e.time)
-          << describe_layout(e.layout);
-      EXPECT_GT(least_step(own, e.layout, job.global_batch).value(), 0);
+      const Entries entries = tables.entries(e.layout);
+      const Seconds of_stages = least_step(passes(*entries.shard), *entries.stages, e.layout, job.global_batch,
+                                           tables.constants().layer_overhead);
+      EXPECT_LE(of_stages, e.time) << describe_layout(e.layout);
+      EXPECT_GT(of_stages.value(), 0);
+      const auto of_shard = [&](Seconds pass) {
+        return least_step_of_shard(pass, e.layout, job.global_batch, job.accelerators);
+      };
+      const Passes most = passes(tables.shard(beside));
+      EXPECT_LE(of_shard(least_pass(most, sections, e.layout.recompute)), e.time) << describe_layout(e.layout);
+      // Of any cut of the experts.
+      Layout cut = e.layout;
+      cut.ep = 1, cut.etp = 1, cut.tp_comm_overlap = beside.tp_comm_overlap;
+      Seconds kernels;
+      const BlockContext context{job, cut, communication};
+      for (const ModelSection& section : sections) kernels += section.count * least_section(context, section);
+      EXPECT_LE(of_shard(kernels), e.time) << describe_layout(e.layout);
+      EXPECT_GT(kernels.value(), 0);
     }
   }
 }
