@@ -4,6 +4,7 @@
 
 #include "meshwright/parallel/overlap.hpp"
 #include "meshwright/parallel/pipeline.hpp"
+#include "meshwright/parallel/waits.hpp"
 
 namespace meshwright::parallel {
 namespace {
@@ -59,12 +60,9 @@ bool gathers_each_pass(const StepConstants& c, const Layout& l) noexcept {
   return l.zero_stage == 3 && !(c.keeps_gathered_with_pipeline && l.pp > 1);
 }
 
-/// What a host waits for that reads from the device: not for transfers beside it.
-Seconds waited_for(const Pass& pass) noexcept { return pass.total() - pass.stretched; }
-
 Slot make_slot(const StageKind& kind, const StepConstants& c, const Entries& e, const Layout& l) noexcept {
   Slot slot;
-  Seconds host, awaited, awaiting, moving;
+  Seconds host, awaited, waited_for, moving;
   const double moved_share = c.moved_layers > 0 ? std::min(1.0, c.moved_layers / std::max(1.0, kind.blocks)) : 1;
   const bool gathers = gathers_each_pass(c, l), full = l.recompute == Recompute::full;
   for (const StageSection& section : kind.sections) {
@@ -74,7 +72,7 @@ Slot make_slot(const StageKind& kind, const StepConstants& c, const Entries& e, 
     host += launching;
     if (const Seconds waits = block.awaited[static_cast<std::size_t>(l.recompute)]; waits > Seconds{}) {
       awaited += section.runs * waits;
-      awaiting += section.runs * (waited_for(block.forward) + (full ? waited_for(block.recompute[2]) : Seconds{}));
+      waited_for += section.runs * awaiting(block, l.recompute);
     }
     const Seconds moved = moved_share * block.moved[static_cast<std::size_t>(l.recompute)];
     if (moved > Seconds{}) {
@@ -87,7 +85,7 @@ Slot make_slot(const StageKind& kind, const StepConstants& c, const Entries& e, 
   const Seconds gpu = slot.total() + kind.blocks * passes * c.layer_overhead + moving;
   if (l.pp > 1 && c.crosses_nodes) host += kind.blocks * (l.tp - 1) * c.pipeline_send_host;
   // Where the host waits for the device, the device waits for the host after it.
-  slot.idle = std::max(gpu, host) + c.drained * std::min(awaited, awaiting) - slot.total();
+  slot.idle = std::max(gpu, host) + c.drained * std::min(awaited, waited_for) - slot.total();
   return slot;
 }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "meshwright/parallel/waits.hpp"
+
 namespace meshwright::search {
 namespace {
 
@@ -17,7 +19,8 @@ Passes passes(const ShardCosts& costs) {
     for (std::size_t mode = 0; mode < section.host.size(); ++mode) {
       all[i].device[mode] = section.forward.total() + section.backward.total() + section.recompute[mode].total();
       all[i].host[mode] = section.host[mode];
-      all[i].drained[mode] = section.drained * section.host[mode];
+      all[i].awaited[mode] = section.awaited[mode];
+      if (section.awaited[mode] > Seconds{}) all[i].awaiting[mode] = awaiting(section, static_cast<Recompute>(mode));
     }
   }
   return all;
@@ -27,25 +30,25 @@ Seconds least_pass(const Passes& passes, const std::vector<ModelSection>& sectio
   const auto at = static_cast<std::size_t>(mode);
   Seconds device, host;
   for (std::size_t i = 0; i < sections.size(); ++i) {
-    device += sections[i].count * (passes[i].device[at] + passes[i].drained[at]);
+    device += sections[i].count * passes[i].device[at];
     host += sections[i].count * passes[i].host[at];
   }
   return std::max(device, host);
 }
 
 Seconds least_step(const Passes& passes, const StageKinds& stages, const Layout& layout, int global_batch,
-                   Seconds layer_overhead) {
+                   const StepConstants& c) {
   const auto mode = static_cast<std::size_t>(layout.recompute);
   Seconds slowest, sum;
   for (const StageKind& stage : stages.kinds) {
-    Seconds device = 3 * stage.blocks * layer_overhead, host, drained;
+    Seconds device = c.passes * stage.blocks * c.layer_overhead, host, awaited, awaiting;
     for (const StageSection& section : stage.sections) {
       const SectionPass& pass = passes[section.section];
       device += section.runs * pass.device[mode];
-      host += section.runs * pass.host[mode], drained += section.runs * pass.drained[mode];
+      host += section.runs * pass.host[mode];
+      awaited += section.runs * pass.awaited[mode], awaiting += section.runs * pass.awaiting[mode];
     }
-    const double waiting = host.value() > 0 ? drained / host : 0;
-    const Seconds slot = std::max(device, host) + waiting * std::min(device, host);
+    const Seconds slot = std::max(device, host) + c.drained * std::min(awaited, awaiting);
     slowest = std::max(slowest, slot), sum += static_cast<double>(stage.stages) * slot;
   }
   Seconds step = static_cast<double>(micro_batches(global_batch, layout)) * slowest;

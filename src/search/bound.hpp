@@ -8,15 +8,15 @@
 namespace meshwright::search {
 
 /// What one micro-batch takes of a section, by Recompute: of the device (kernels and exposed communication), of the
-/// host that launches it, and of that what the other waits for (BlockCost::drained).
+/// host that launches it, and of both what passes in which the host waits for the device take (parallel/waits.hpp).
 struct SectionPass {
-  std::array<Seconds, 3> device{}, host{}, drained{};
+  std::array<Seconds, 3> device{}, host{}, awaited{}, awaiting{};
 };
 using Passes = std::vector<SectionPass>;  ///< as model_sections() orders them
 Passes passes(const ShardCosts& costs);
 
-/// One micro-batch through every stage of any pipeline. A stage's slot is max(device, host) and the waiting share of
-/// the lesser (step.cpp), which is at least device + drained and at least host; so is the sum over stages.
+/// One micro-batch through every stage of any pipeline. A stage's slot is at least device and at least host (step.cpp);
+/// so is the sum over stages.
 Seconds least_pass(const Passes& passes, const std::vector<ModelSection>& sections, Recompute mode);
 
 /// The least step on these stages: m slots of the slowest, w, and with 1F1B, interleaving or GPipe the bubble, the
@@ -24,7 +24,7 @@ Seconds least_pass(const Passes& passes, const std::vector<ModelSection>& sectio
 /// what is moved to the host; gradient reduction, sends, optimizer and step overhead only add to it. m w + (S - w) / vp
 /// falls in neither w nor the sum S, so that both may be put at their least.
 Seconds least_step(const Passes& passes, const StageKinds& stages, const Layout& layout, int global_batch,
-                   Seconds layer_overhead);
+                   const StepConstants& constants);
 
 /// The least step of a shard choice whatever its pipeline: m / pp is global_batch tp cp / (accelerators micro_batch)
 /// where data-parallel degree and micro-batch divide the batch, and layouts where they don't are refused.

@@ -181,9 +181,7 @@ void Worker::keep_recomputes(const StageKinds& stages) {
   kept_.clear();
   for (const Recompute mode : recomputes_) {
     layout_.recompute = mode;
-    const auto least = [&] {
-      return least_step(passes(), stages, layout_, job_.global_batch, tables_.constants().layer_overhead);
-    };
+    const auto least = [&] { return least_step(passes(), stages, layout_, job_.global_batch, tables_.constants()); };
     if (!bounded_ || !worse(least())) kept_.push_back(mode);
   }
 }

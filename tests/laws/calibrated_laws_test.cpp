@@ -108,9 +108,8 @@ TEST(CalibratedLaws, IdealMediaGiveTheClosedForm) {
       const auto ours = [&](double n) { return prices.time(Bytes::base(n)).value(); };
       ASSERT_NEAR(ours(0), closed(0, 1), 1e-9 * closed(0, 1)) << label(row, shape);
       // Where edges differ, the level of the most rounds and that of the most bytes need not be one.
-      const auto [least, most] =
-          std::ranges::minmax(shape.extent, {}, [](int edge) { return edge == 1 ? 1 << 20 : edge; });
-      if (torus && row.concurrent_levels && (most == 1 << 20 ? shape.extent[0] != shape.extent[1] : least != most)) {
+      const auto& [x, y, z] = shape.extent;
+      if (torus && row.concurrent_levels && (x != y || (z > 1 && y != z))) {
         ASSERT_GE(ours(1e8), (1 - 1e-9) * closed(1e8, 1)) << label(row, shape);
         ASSERT_LE(ours(1e8), closed(0, 1) + closed(1e8, 1)) << label(row, shape);
         continue;

@@ -94,8 +94,8 @@ TEST(Search, BoundsAreBelowEveryTime) {
       beside.tp_comm_overlap = beside.tp > 1 && job.framework.rules.can_overlap_tp;
       beside.ep_comm_overlap = beside.ep > 1 && job.framework.rules.can_overlap_ep;
       const Entries entries = tables.entries(e.layout);
-      const Seconds of_stages = least_step(passes(*entries.shard), *entries.stages, e.layout, job.global_batch,
-                                           tables.constants().layer_overhead);
+      const Seconds of_stages =
+          least_step(passes(*entries.shard), *entries.stages, e.layout, job.global_batch, tables.constants());
       EXPECT_LE(of_stages, e.time) << describe_layout(e.layout);
       EXPECT_GT(of_stages.value(), 0);
       const auto of_shard = [&](Seconds pass) {
