@@ -139,7 +139,10 @@ Seconds least_time(const Operator& op, const Job& job) {
   const GemmEfficiency& e = efficiency_of(device.efficiency, {dtype, job.precision.block_scaled});
   const double products = training_of(op, job).gradients ? 3 : 2;
   const Flops work = Flops::base(products * 2 * op.groups * op.m * op.n * op.k);
-  return work / (device.peak(dtype) * e.ceiling * e.sustained) / gemm_efficiency(op, job);
+  // A cut that leaves one expert to a rank loses nothing to grouping.
+  const StackKernels& k = job.framework.kernels;
+  const double efficiency = k.gemm_efficiency * std::max(1.0, k.grouped_gemm_efficiency);
+  return work / (device.peak(dtype) * e.ceiling * e.sustained) / efficiency;
 }
 
 Kernels kernels(const Operator& op, const Job& job) {

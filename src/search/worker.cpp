@@ -115,7 +115,9 @@ Overlaps Worker::all_overlaps(const ShardChoice& shard) const {
 
 double Worker::roughly_least(const ShardChoice& shard) {
   if (!bounded_) return 0;
-  const Layout layout = plain_layout(job_, options_.space, shard, all_overlaps(shard));
+  // One value for all cuts of the experts, whichever comes first.
+  Layout layout = plain_layout(job_, options_.space, shard, all_overlaps(shard));
+  layout.ep = 1, layout.etp = 1;
   const BlockContext context{job_, layout, communication_};
   const auto [known, missing] = kernels_.try_emplace({shard.tp, shard.cp, shard.micro_batch});
   for (std::size_t i = 0; missing && i < sections_.size(); ++i) {

