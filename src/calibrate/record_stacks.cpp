@@ -79,6 +79,23 @@ std::vector<Exception> read_exceptions(std::string_view key) {
   return rows;
 }
 
+/// Sources that pack documents when they fine-tune.
+struct Documents {
+  std::vector<std::string> sets;
+  std::string version_has;
+  int tokens = 0;
+};
+
+std::vector<Documents> read_documents() {
+  std::vector<Documents> rows;
+  for (const Reader& entry : document().at("documents").items()) {
+    entry.allow_only({"sets", "version_has", "tokens"});
+    rows.push_back({list(entry, "sets"), entry.string_or("version_has", ""),
+                    entry.at("tokens").integer(1, parallel::largest_data_degree)});
+  }
+  return rows;
+}
+
 }  // namespace
 
 const UsualChoices& usual_choices(const std::string& stack) {
@@ -115,13 +132,11 @@ bool tuned_by_vendor(const std::string& set) {
 }
 
 std::optional<int> documents_of(const std::string& set, const std::string& task, const std::string& version) {
+  static const std::vector<Documents> rows = read_documents();
   if (task == "pretrain") return std::nullopt;
-  for (const Reader& entry : document().at("documents").items()) {
-    entry.allow_only({"sets", "version_has", "tokens"});
-    const auto sets = list(entry, "sets");
-    if (std::ranges::find(sets, set) == sets.end()) continue;
-    if (version.find(entry.string_or("version_has", "")) == std::string::npos) continue;
-    return entry.at("tokens").integer(1, parallel::largest_data_degree);
+  for (const Documents& row : rows) {
+    if (std::ranges::find(row.sets, set) != row.sets.end() && version.find(row.version_has) != std::string::npos)
+      return row.tokens;
   }
   return std::nullopt;
 }

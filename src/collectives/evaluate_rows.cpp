@@ -3,6 +3,7 @@
 
 #include "meshwright/collectives/estimate.hpp"
 #include "meshwright/collectives/evaluate.hpp"
+#include "meshwright/hardware/network.hpp"
 
 namespace meshwright::collectives {
 namespace {
@@ -34,8 +35,7 @@ std::vector<std::vector<int>> groups_of(int accelerators, int size, int stride) 
 
 /// The group covers whole rings of the torus: one level a dimension, each with both ways round.
 bool on_torus(const Setting& s) {
-  const ScaleUpKind kind = s.cluster.node.scale_up;
-  return (kind == ScaleUpKind::torus_2d || kind == ScaleUpKind::torus_3d) && s.place.levels.size() <= level_limit &&
+  return is_torus(s.cluster.node.scale_up) && s.place.levels.size() <= level_limit &&
          std::all_of(s.place.levels.begin(), s.place.levels.end(), [](const Level& l) { return l.rings == 2; });
 }
 

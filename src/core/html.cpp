@@ -163,14 +163,14 @@ std::string facts_table(const std::vector<Fact>& facts) {
   return out + "</table>\n";
 }
 
-std::string waterfall_chart(const std::vector<Step>& steps, double whole, double limit, std::string_view limit_text) {
+std::string waterfall_chart(const std::vector<Fact>& steps, double whole, double limit, std::string_view limit_text) {
   const double most = std::max({whole, limit, 1e-300});
   constexpr double row = 22, from = 190, wide = 380, page = 760;
   const double tall = row * static_cast<double>(steps.size()) + 34;
   std::string out = svg(page, tall);
   double y = 8, done = 0;
   int colour = 0;
-  for (const Step& step : steps) {
+  for (const Fact& step : steps) {
     const double x = from + done / most * wide;
     out += label(from - 8, y + 12, "end", step.label);
     out += fmt::format(

@@ -35,7 +35,7 @@ std::string figures(const Job& job, const Prediction& p, const std::string& pref
 }
 
 std::string time_chart(const Prediction& p, const std::string& prefix) {
-  std::vector<Step> steps;
+  std::vector<Fact> steps;
   describe(p.time, [&](const char* field, Seconds time) {
     if (time.value() > 0)
       steps.push_back({in_words(field), fmt::format("{}breakdown/{}_s", prefix, field), time.value(), format(time)});
@@ -44,7 +44,7 @@ std::string time_chart(const Prediction& p, const std::string& prefix) {
 }
 
 std::string memory_chart(const Job& job, const Prediction& p, const std::string& prefix) {
-  std::vector<Step> steps;
+  std::vector<Fact> steps;
   describe(p.memory, [&](const char* field, Bytes size) {
     if (size.value() > 0)
       steps.push_back({in_words(field), fmt::format("{}memory/{}_bytes", prefix, field), size.value(), format(size)});

@@ -85,7 +85,7 @@ Slot make_slot(const StageKind& kind, const StepConstants& c, const Entries& e, 
   const Seconds gpu = slot.total() + kind.blocks * passes * c.layer_overhead + moving;
   if (l.pp > 1 && c.crosses_nodes) host += kind.blocks * (l.tp - 1) * c.pipeline_send_host;
   // Where the host waits for the device, the device waits for the host after it.
-  slot.idle = std::max(gpu, host) + c.drained * std::min(awaited, waited_for) - slot.total();
+  slot.idle = slot_time(gpu, host, awaited, waited_for, c.drained) - slot.total();
   return slot;
 }
 

@@ -48,7 +48,7 @@ Seconds least_step(const Passes& passes, const StageKinds& stages, const Layout&
       host += section.runs * pass.host[mode];
       awaited += section.runs * pass.awaited[mode], awaiting += section.runs * pass.awaiting[mode];
     }
-    const Seconds slot = std::max(device, host) + c.drained * std::min(awaited, awaiting);
+    const Seconds slot = slot_time(device, host, awaited, awaiting, c.drained);
     slowest = std::max(slowest, slot), sum += static_cast<double>(stage.stages) * slot;
   }
   Seconds step = static_cast<double>(micro_batches(global_batch, layout)) * slowest;

@@ -36,14 +36,9 @@ struct Fact {
 /// A table of facts; each cell carries its number (data-key, data-value).
 std::string facts_table(const std::vector<Fact>& facts);
 
-struct Step {
-  std::string label, key;
-  double value = 0;
-  std::string text;
-};
-/// Steps from zero to `whole`, each beginning where the one before ends, with share and number; a line at `limit`, if
-/// any. Numbers as those of facts.
-std::string waterfall_chart(const std::vector<Step>& steps, double whole, double limit = 0,
+/// Facts as steps from zero to `whole`, each beginning where the one before ends, with share and number; a line at
+/// `limit`, if any. Numbers as those of facts.
+std::string waterfall_chart(const std::vector<Fact>& steps, double whole, double limit = 0,
                             std::string_view limit_text = "");
 
 struct Span {

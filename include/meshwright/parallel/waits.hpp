@@ -1,5 +1,7 @@
 #pragma once
 // Hosts that read from their device before they can go on.
+#include <algorithm>
+
 #include "meshwright/parallel/tables.hpp"
 
 namespace meshwright::parallel {
@@ -10,6 +12,12 @@ inline Seconds awaiting(const BlockCost& block, Recompute mode) noexcept {
   const auto waited_for = [](const Pass& pass) { return pass.total() - pass.stretched; };
   const bool again = mode == Recompute::full;
   return waited_for(block.forward) + (again ? waited_for(block.recompute[2]) : Seconds{});
+}
+
+/// What one micro-batch takes on a stage whose device is busy for `device` and whose host launches for `host`: they run
+/// side by side, but for a share of the passes in which one waits for the other.
+inline Seconds slot_time(Seconds device, Seconds host, Seconds awaited, Seconds awaiting, double drained) noexcept {
+  return std::max(device, host) + drained * std::min(awaited, awaiting);
 }
 
 }  // namespace meshwright::parallel
