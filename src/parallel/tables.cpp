@@ -70,7 +70,8 @@ StepConstants constants_of(const Job& job) {
           .step_overhead = f.host.step,
           .pipeline_send_host = f.host.pipeline_send,
           .crosses_nodes = job.accelerators > job.cluster.node.accelerators,
-          .keeps_gathered_with_pipeline = f.memory.keeps_gathered_with_pipeline};
+          .keeps_gathered_with_pipeline = f.memory.keeps_gathered_with_pipeline,
+          .work_time = f.work_time};
 }
 
 /// A map that remembers its last answer: layouts come in order, and most keys are those of the layout before.
