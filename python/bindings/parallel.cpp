@@ -206,6 +206,8 @@ void bind_prediction(py::module_& module) {
   def_quantity(cls, "step_time", &Prediction::step_time, "Seconds");
   def_quantity(cls, "p10", &Prediction::p10, "Seconds; 10 % of runs are faster");
   def_quantity(cls, "p90", &Prediction::p90, "Seconds; 10 % of runs are slower");
+  def_quantity(cls, "peak_memory_p10", &Prediction::memory_p10, "Bytes; 10 % of runs need less");
+  def_quantity(cls, "peak_memory_p90", &Prediction::memory_p90, "Bytes; 10 % of runs need more");
   def_value(
       cls, [](const Explained& p) { return py::make_tuple(py::cast(p.job), py::cast(p.layout)); },
       [](const py::tuple& plain) { return explained(plain[0].cast<Job>(), plain[1].cast<Layout>()); });

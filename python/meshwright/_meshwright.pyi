@@ -984,6 +984,16 @@ class Prediction:
         Bytes of the worst stage
         """
     @property
+    def peak_memory_p10(self) -> float:
+        """
+        Bytes; 10 % of runs need less
+        """
+    @property
+    def peak_memory_p90(self) -> float:
+        """
+        Bytes; 10 % of runs need more
+        """
+    @property
     def step_time(self) -> float:
         """
         Seconds

@@ -68,6 +68,10 @@ def _scatter(axes: Any, trace: Any, _: Any) -> None:
     line = {"dash": "--", "dot": ":"}.get(trace.line.dash, "-") if "lines" in trace.mode else ""
     marker = "o" if "markers" in trace.mode else ""
     axes.plot(_values(trace.x), _values(trace.y), linestyle=line, marker=marker, markersize=4, label=trace.name, color=trace.line.color)
+    errors = {"xerr": trace.error_x, "yerr": trace.error_y}
+    whiskers = {key: [_values(e.arrayminus), _values(e.array)] for key, e in errors.items() if e.array is not None}
+    if whiskers:
+        axes.errorbar(_values(trace.x), _values(trace.y), fmt="none", elinewidth=0.8, ecolor="grey", **whiskers)
     if "text" in trace.mode:
         for x, y, text in zip(_values(trace.x), _values(trace.y), trace.text):
             axes.annotate(text, (x, y), xytext=(4, -10), textcoords="offset points", fontsize="small")

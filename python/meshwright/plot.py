@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 #: Slices that a browser still draws and scrolls smoothly; the rest of a timeline is left out, and said so.
 MOST_SLICES = 4000
+#: Where 10 % and 90 % of runs lie, of the figures that have a band.
+BANDS = {"step_time_s": ("p10_s", "p90_s"), "peak_memory_bytes": ("peak_memory_p10_bytes", "peak_memory_p90_bytes")}
 #: Bars of a waterfall: sums, terms, and terms of a difference that grow or shrink.
 TOTAL, PART, WORSE, BETTER = "#2f4b6e", "#7ba3d0", "#e45756", "#54a24b"
 #: What the slices of a timeline are, in words.
@@ -176,7 +178,8 @@ def layout_map(
 def pareto(
     result: SearchResult, x: str = "peak_memory_bytes", y: str = "step_time_s", title: str | None = None
 ) -> go.Figure:
-    """Layouts by two figures, and those that none beats in both, of a ``search(job, pareto=["time", "memory"])``."""
+    """Layouts by two figures, and those that none beats in both, of a ``search(job, pareto=["time", "memory"])``. Whiskers
+    reach from P10 to P90."""
     import plotly.graph_objects as go
 
     document = result.to_dict()
@@ -187,12 +190,14 @@ def pareto(
             figure.add_scatter(
                 name=name, mode=mode, x=[entry[x] for entry in entries], y=[entry[y] for entry in entries],
                 hovertext=[_entry_words(entry) for entry in entries], hoverinfo="text",
+                error_x=_whiskers(entries, x), error_y=_whiskers(entries, y),
             )
     return _dressed(figure, title or repr(result.job)[1:-1], x=_axis(_words_of(x), _unit(x)), y={**_axis(_words_of(y), _unit(y)), "type": "log"})
 
 
 def scaling(predictions: Iterable[Prediction], title: str = "") -> go.Figure:
-    """Throughput over accelerators, beside the smallest of them scaled up without loss; the share of it as text."""
+    """Throughput over accelerators, beside the smallest of them scaled up without loss; the share of it as text. Whiskers
+    reach from P10 to P90 of the step time."""
     import plotly.graph_objects as go
 
     points = sorted((p.job.accelerators, p.tokens_per_s_per_gpu, p) for p in predictions)
@@ -207,6 +212,11 @@ def scaling(predictions: Iterable[Prediction], title: str = "") -> go.Figure:
         mode="lines+markers+text",
         text=[readable(rate / points[0][1], "%") for _, rate, _ in points],
         textposition="bottom right",
+        error_y=_between(
+            [count * rate for count, rate, _ in points],
+            [count * rate * p.step_time / p.p90 for count, rate, p in points],
+            [count * rate * p.step_time / p.p10 for count, rate, p in points],
+        ),
         hovertext=[f"{_words(p)}: {readable(p.step_time, 's')}, MFU {readable(p.mfu, '%')}" for _, _, p in points],
         hoverinfo="text",
     )
@@ -233,6 +243,24 @@ def _slice_words(s: Mapping[str, Any]) -> str:
 def _row_words(row: Mapping[str, Any]) -> str:
     rate = readable(1e9 * row["busbw_gbps"], "B/s")
     return f"{size_text(row['bytes'])}: {rate}, {readable(1e-6 * row['time_us'], 's')}, {row['algo']} {row['proto']}"
+
+
+def _between(values: list[float], low: list[float], high: list[float]) -> dict[str, Any]:
+    """Whiskers of points, from `low` to `high`."""
+    return {
+        "type": "data",
+        "symmetric": False,
+        "array": [h - v for v, h in zip(values, high)],
+        "arrayminus": [v - l for v, l in zip(values, low)],
+        "thickness": 1,
+    }
+
+
+def _whiskers(entries: list[Mapping[str, Any]], column: str) -> dict[str, Any] | None:
+    if column not in BANDS:
+        return None
+    low, high = BANDS[column]
+    return _between(*([entry[c] for entry in entries] for c in (column, low, high)))
 
 
 def _entry_words(entry: Mapping[str, Any]) -> str:

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "core/embedded.hpp"
+#include "meshwright/calibrate/collective_bands.hpp"
 #include "meshwright/core/reader.hpp"
 
 namespace meshwright::calibrate {
@@ -20,6 +21,23 @@ std::string reasons() {
   return text;
 }
 
+/// Bands by class, and how they hold where groups are left out.
+std::string bands_text(const Reader& left_out) {
+  std::string text =
+      "\n## Bands\n\nMultiples of the predicted time below which 10 % and 90 % of those rows lie (`collective` prints "
+      "them); tables count alike.\n\n| class | rows | P10 | P90 |\n|---|---:|---:|---:|\n";
+  const CollectiveBands bands = read_collective_bands(left_out.at("bands"));
+  for (std::size_t at = 0; at < bands.size(); ++at)
+    text += fmt::format("| {} | {} | {:.2f} | {:.2f} |\n", collective_classes[at], bands[at].rows, bands[at].low,
+                        bands[at].high);
+  text += "\nRows within bands of the others:\n\n| left out | rows | inside % |\n|---|---:|---:|\n";
+  const Reader coverage = left_out.at("coverage");
+  for (const std::string& way : coverage.keys())
+    text += fmt::format("| each {} | {} | {:.1f} |\n", way, coverage.at(way).at("rows").integer(),
+                        100 * coverage.at(way).at("inside").number());
+  return text;
+}
+
 /// What the fit that ships reports of sources that it had not seen.
 std::string left_out_figures() {
   for (const EmbeddedFile& file : embedded_platforms()) {
@@ -27,11 +45,15 @@ std::string left_out_figures() {
     if (!fit) continue;
     const Reader out = fit->at("sources_left_out");
     return fmt::format(
-        "\n## Cross-validation\n\nSources dealt into {} parts, each predicted by the fit of the others, from the same "
-        "start (`meshwright calibrate nccl-tests --cross-validate`):\n{:.1f} % median and {:.1f} % p90 from 1 MiB, "
-        "{:.1f} % median and {:.1f} % p90 up to 64 KiB.\n",
-        out.at("parts").integer(), 100 * out.at("large_median_ape").number(), 100 * out.at("large_p90_ape").number(),
-        100 * out.at("small_median_ape").number(), 100 * out.at("small_p90_ape").number());
+               "\n## Cross-validation\n\nSources dealt into {} parts, each predicted by the fit of the others, from "
+               "the same "
+               "start (`meshwright calibrate nccl-tests --cross-validate`):\n{:.1f} % median and {:.1f} % p90 from 1 "
+               "MiB, "
+               "{:.1f} % median and {:.1f} % p90 up to 64 KiB.\n",
+               out.at("parts").integer(), 100 * out.at("large_median_ape").number(),
+               100 * out.at("large_p90_ape").number(), 100 * out.at("small_median_ape").number(),
+               100 * out.at("small_p90_ape").number()) +
+           bands_text(out);
   }
   return "";
 }

@@ -157,7 +157,9 @@ CollectiveCheck check(const CollectiveTable& table) {
                          .collective = table.collective,
                          .ranks = table.ranks,
                          .rows = {},
-                         .skipped = table.skipped};
+                         .skipped = table.skipped,
+                         .source = table.source,
+                         .leaves_domain = table.place.levels.size() > 1};
   if (!table.skipped.empty()) return result;
   try {
     for (const MeasuredRow& row : table.rows) {

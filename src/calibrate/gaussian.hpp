@@ -1,6 +1,7 @@
 #pragma once
-// Linear Gaussian estimation: r = J x + common + own, with independent priors of x.
+// Linear Gaussian estimation: r = J x + own, with independent priors of x.
 #include <Eigen/Dense>
+#include <vector>
 
 namespace meshwright::calibrate {
 
@@ -10,7 +11,6 @@ struct LinearRuns {
   Eigen::MatrixXd slopes;     ///< a row a run, a column a figure
   Eigen::VectorXd variances;  ///< of the figures' logs, before the runs
   Eigen::VectorXd own;        ///< variance of what no figure explains, of each run
-  Eigen::MatrixXd shared;     ///< covariance of the same between runs of one job
 };
 
 struct Estimate {
@@ -20,7 +20,7 @@ struct Estimate {
 
 /// Covariance of the residuals before anything is measured.
 inline Eigen::MatrixXd residual_covariance(const LinearRuns& r) {
-  Eigen::MatrixXd c = r.slopes * r.variances.asDiagonal() * r.slopes.transpose() + r.shared;
+  Eigen::MatrixXd c = r.slopes * r.variances.asDiagonal() * r.slopes.transpose();
   c.diagonal() += r.own;
   return c;
 }
@@ -31,6 +31,21 @@ inline Estimate estimate(const LinearRuns& r) {
   const Eigen::LDLT<Eigen::MatrixXd> solver(residual_covariance(r));
   return {gain * solver.solve(r.residuals),
           Eigen::MatrixXd(r.variances.asDiagonal()) - gain * solver.solve(gain.transpose())};
+}
+
+/// The mean with no figure above its limit: what would pass it is held there, and the others are told of the rest.
+inline Eigen::VectorXd mean_within(LinearRuns r, const Eigen::VectorXd& limits) {
+  Eigen::VectorXd held = Eigen::VectorXd::Zero(limits.size());
+  while (true) {
+    const Eigen::VectorXd mean = held + estimate(r).mean;  // a figure without variance doesn't move
+    bool more = false;
+    for (Eigen::Index c = 0; c < limits.size(); ++c) {
+      if (mean[c] <= limits[c]) continue;
+      held[c] = limits[c], r.variances[c] = 0, more = true;
+      r.residuals -= limits[c] * r.slopes.col(c);
+    }
+    if (!more) return mean;
+  }
 }
 
 }  // namespace meshwright::calibrate

@@ -291,7 +291,8 @@ MediaLeftOut cross_validate(const std::vector<CollectiveTable>& tables, const st
       if (fold_of(t.source, folds) == fold) checks.push_back(check(on_media(t, fit.media)));
     }
   }
-  return {folds, summarise(checks, large_from, no_limit), summarise(checks, {}, small_to)};
+  const ErrorSummary large = summarise(checks, large_from, no_limit), small = summarise(checks, {}, small_to);
+  return {folds, large, small, std::move(checks)};
 }
 
 }  // namespace meshwright::calibrate

@@ -4,11 +4,13 @@
 
 #include <array>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "calibrate/record_stacks.hpp"
 #include "meshwright/calibrate/run_records.hpp"
 #include "meshwright/core/names.hpp"
 #include "meshwright/core/units.hpp"
+#include "meshwright/parallel/band.hpp"
 
 namespace meshwright::calibrate {
 namespace {
@@ -24,6 +26,7 @@ struct Shape {
 };
 constexpr std::array<std::string_view, 7> size_names = {"GPUs", "parameters", "tokens a sequence", "tp", "pp",
                                                         "cp",   "ep"};
+constexpr std::array<const char*, 7> size_keys = {"gpus", "parameters", "seq_len", "tp", "pp", "cp", "ep"};
 
 Shape shape_of(const Job& job, const Layout& l) {
   const double ep = job.model.is_moe() ? l.ep : 1;
@@ -51,6 +54,20 @@ std::optional<Shape> shape_of(const Reader& record) {
                 layout.at("tp").number(), layout.at("pp").number(), layout.number_or("cp", 1), ep}};
 }
 
+/// As run_shape_json() writes it.
+Shape shape_of_own(const Reader& run) {
+  run.allow_only({"id", "device", "stack", "format", "experts", "sizes"});
+  Shape shape{run.at("device").string(), run.at("stack").string(), run.at("format").string(),
+              run.at("experts").boolean()};
+  const Reader sizes = run.at("sizes");
+  for (std::size_t i = 0; i < size_keys.size(); ++i) {
+    const Reader size = sizes.at(size_keys[i]);
+    shape.sizes[i] = size.number();
+    if (!(shape.sizes[i] >= 1)) size.fail("expected a number of at least 1");
+  }
+  return shape;
+}
+
 /// The name of the stack's profile, whatever its source calls it.
 std::string stack_name(const std::string& said) {
   const auto& known = frameworks();
@@ -64,6 +81,24 @@ double distance(const Shape& a, const Shape& b) {
   for (std::size_t i = 0; i < a.sizes.size(); ++i) sum += std::abs(std::log2(a.sizes[i] / b.sizes[i]));
   return sum;
 }
+
+std::string in_words(const std::string& id, const Shape& mine, const Shape& run);
+
+/// Keeps the run that is nearest.
+class Nearest {
+ public:
+  explicit Nearest(Shape mine) : mine_(std::move(mine)) {}
+  void add(const std::string& id, const Shape& run) {
+    const double far = distance(mine_, run);
+    if (nearest_ && far >= nearest_->distance) return;
+    nearest_ = NearestRun{id, far, in_words(id, mine_, run)};
+  }
+  const std::optional<NearestRun>& found() const { return nearest_; }
+
+ private:
+  Shape mine_;
+  std::optional<NearestRun> nearest_;
+};
 
 std::string size_text(std::size_t i, double value) {
   return size_names[i] == "parameters" ? format_count(value) : fmt::format("{:.0f}", value);
@@ -85,20 +120,33 @@ std::string in_words(const std::string& id, const Shape& mine, const Shape& run)
 }  // namespace
 
 std::optional<NearestRun> nearest_run(const Job& job, const Layout& layout) {
-  const Shape mine = shape_of(job, layout);
-  std::optional<NearestRun> nearest;
-  std::optional<Shape> its;
+  Nearest nearest(shape_of(job, layout));
   for (const Reader& record : published_runs()) {
     std::optional<Shape> shape = shape_of(record);
     if (!shape) continue;
     shape->stack = stack_name(shape->stack);
-    const double far = distance(mine, *shape);
-    if (nearest && far >= nearest->distance) continue;
-    nearest = NearestRun{record.at("id").string(), far, ""};
-    its = std::move(shape);
+    nearest.add(record.at("id").string(), *shape);
   }
-  if (nearest) nearest->words = in_words(nearest->id, mine, *its);
-  return nearest;
+  return nearest.found();
+}
+
+std::optional<NearestRun> nearest_own_run(const Job& job, const Layout& layout) {
+  const std::optional<Reader> own = own_runs_of(job);
+  if (!own || !own->has("measured")) return std::nullopt;
+  Nearest nearest(shape_of(job, layout));
+  for (const Reader& run : own->at("measured").items()) nearest.add(run.at("id").string(), shape_of_own(run));
+  return nearest.found();
+}
+
+std::string run_shape_json(const std::string& id, const Job& job, const Layout& layout) {
+  const Shape shape = shape_of(job, layout);
+  nlohmann::ordered_json out = {{"id", id},
+                                {"device", shape.device},
+                                {"stack", shape.stack},
+                                {"format", shape.format},
+                                {"experts", shape.experts}};
+  for (std::size_t i = 0; i < size_keys.size(); ++i) out["sizes"][size_keys[i]] = shape.sizes[i];
+  return out.dump();
 }
 
 }  // namespace meshwright::calibrate

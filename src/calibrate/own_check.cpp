@@ -29,25 +29,32 @@ std::vector<std::size_t> own_of(const std::vector<std::size_t>& order, int count
   return {order[n / 4], order[n / 2], order[3 * n / 4]};
 }
 
-/// What would be lost by the layouts that look best: mean of measured time over the best measured one, less 1, over
-/// jobs with two layouts or more.
+/// What would be lost by the layouts that look best: measured time over the best measured one, less 1, of each job with
+/// two layouts or more.
 struct Regret {
-  std::map<std::string, std::vector<std::pair<double, double>>> jobs;  ///< predicted and measured logs
+  struct Layouts {
+    std::vector<Uncertainty> predicted;
+    std::vector<double> measured;  ///< logs
+    double loss(std::size_t chosen) const { return std::expm1(measured[chosen] - *std::ranges::min_element(measured)); }
+  };
+  std::map<std::string, Layouts> jobs;
 
-  void add(const Job& job, double predicted, double measured) {
-    jobs[fmt::format("{}|{}|{}|{}|{}", job.model.name, job.seq_len, job.global_batch, job.accelerators,
-                     job.precision.name)]
-        .emplace_back(predicted, measured);
+  void add(const Job& job, Uncertainty predicted, double measured) {
+    Layouts& layouts = jobs[fmt::format("{}|{}|{}|{}|{}", job.model.name, job.seq_len, job.global_batch,
+                                        job.accelerators, job.precision.name)];
+    layouts.predicted.push_back(std::move(predicted));
+    layouts.measured.push_back(measured);
   }
-  std::vector<double> losses() const {
-    std::vector<double> out;
+  /// By least predicted time, and by least expected regret.
+  void losses(const Knowledge& known, std::vector<double>& fastest, std::vector<double>& hedged) const {
     for (const auto& [name, layouts] : jobs) {
-      if (layouts.size() < 2) continue;
-      const auto chosen = std::ranges::min_element(layouts);
-      const auto best = std::ranges::min_element(layouts, {}, &std::pair<double, double>::second);
-      out.push_back(std::exp(chosen->second - best->second) - 1);
+      if (layouts.measured.size() < 2) continue;
+      const auto least = [](const auto& values, auto&& by) {
+        return static_cast<std::size_t>(std::ranges::min_element(values, {}, by) - values.begin());
+      };
+      fastest.push_back(layouts.loss(least(layouts.predicted, &Uncertainty::log_time)));
+      hedged.push_back(layouts.loss(least(expected_regrets(layouts.predicted, known), std::identity{})));
     }
-    return out;
   }
 };
 
@@ -64,21 +71,23 @@ void check_after(const Site& site, const Spread& spread, int count, const std::v
   const OwnFit fit = fit_own(own, own_spread);
   std::vector<double> errors, within;
   Regret regret;
+  std::vector<double> fastest, hedged;
   for (std::size_t i = 0; i < site.runs.size(); ++i) {
     const OwnRun& run = site.runs[i];
     const Job job = with_own(run.job, fit);
-    const double predicted = std::log(predict_time(job, run.layout).value()), measured = site.points[i]->log_measured;
-    regret.add(job, predicted, measured);
+    const Uncertainty u = uncertainty(job, run.layout, own_spread, run.traits);
+    const double predicted = u.log_time, measured = site.points[i]->log_measured;
+    regret.add(job, u, measured);
     if (!judged[i]) continue;
     errors.push_back(std::abs(std::exp(predicted - measured) - 1));
     const Band band = count == 0 ? band_of(spread.sum(run.traits, &TraitSpread::total), spread.without_own_runs)
-                                 : band_of(log_spread(uncertainty(job, run.layout, own_spread, run.traits), fit.known),
-                                           spread.with_own_runs);
+                                 : band_of(log_spread(u, fit.known), spread.with_own_runs);
     within.push_back(inside(measured - predicted, band) ? 1 : 0);
   }
   check.error.push_back(mean(errors));
   check.inside.push_back(mean(within));
-  if (const auto losses = regret.losses(); !losses.empty()) check.regret.push_back(mean(losses));
+  regret.losses(fit.known, fastest, hedged);
+  if (!fastest.empty()) check.regret.push_back(mean(fastest)), check.hedged.push_back(mean(hedged));
 }
 
 SiteCheck check_site(const Site& site, const Spread& spread, int records) {
@@ -99,15 +108,20 @@ SiteCheck check_site(const Site& site, const Spread& spread, int records) {
 std::vector<Coverage> coverage_of(const LeftOutSites& left_out, const std::vector<Spread>& by_fold) {
   std::vector<Coverage> rows;
   for (std::size_t w = 0; w < left_out_ways().size(); ++w) {
-    Coverage row{left_out_ways()[w].name, 0, 0};
-    double within = 0;
-    for (const LeftOutError& e : left_out.errors) {
-      if (e.way != w) continue;
-      const Spread& spread = by_fold[fold_of(*e.point)];
-      ++row.runs;
-      within += inside(e.error, band_of(spread.sum(e.traits, &TraitSpread::total), spread.without_own_runs)) ? 1 : 0;
-    }
-    row.inside = row.runs > 0 ? within / row.runs : 0;
+    const auto count = [&](const std::vector<LeftOutError>& errors, double TraitSpread::*member,
+                           const Tails Spread::*tails, int& all) {
+      double within = 0;
+      for (const LeftOutError& e : errors) {
+        if (e.way != w) continue;
+        const Spread& spread = by_fold[fold_of(*e.point)];
+        ++all;
+        within += inside(e.error, band_of(spread.sum(e.traits, member), spread.*tails)) ? 1 : 0;
+      }
+      return all > 0 ? within / all : 0;
+    };
+    Coverage row{.left_out = left_out_ways()[w].name};
+    row.inside = count(left_out.errors, &TraitSpread::total, &Spread::without_own_runs, row.runs);
+    row.holding = count(left_out.memory, &TraitSpread::memory, &Spread::of_memory, row.peaks);
     rows.push_back(row);
   }
   return rows;
@@ -153,7 +167,7 @@ std::vector<SiteCheck> own_runs_means(const OwnRunsCheck& check) {
   for (const bool weighted : {false, true}) {
     SiteCheck row{.site = weighted ? "mean over configurations" : "mean over sites"};
     for (const SiteCheck& s : check.sites) row.runs += s.runs, row.configurations += s.configurations;
-    for (const auto member : {&SiteCheck::error, &SiteCheck::inside, &SiteCheck::regret}) {
+    for (const auto member : {&SiteCheck::error, &SiteCheck::inside, &SiteCheck::regret, &SiteCheck::hedged}) {
       for (std::size_t at = 0; at < 3; ++at) (row.*member).push_back(over(check.sites, member, at, weighted));
     }
     rows.push_back(row);
@@ -162,11 +176,16 @@ std::vector<SiteCheck> own_runs_means(const OwnRunsCheck& check) {
 }
 
 std::string own_runs_regret(const OwnRunsCheck& check) {
-  const std::vector<double> regret = own_runs_means(check).front().regret;
+  const SiteCheck mean = own_runs_means(check).front();
+  const auto three = [](const std::vector<double>& r) {
+    return fmt::format("{:.1f} % before, {:.1f} % after one own run, {:.1f} % after three", 100 * r[0], 100 * r[1],
+                       100 * r[2]);
+  };
   return fmt::format(
       "Regret, the measured time of the layout that looks best over that of the best measured one, mean over sites "
-      "with jobs of two layouts or more: {:.1f} % before, {:.1f} % after one own run, {:.1f} % after three.",
-      100 * regret[0], 100 * regret[1], 100 * regret[2]);
+      "with jobs of two layouts or more: {}. By least expected regret (`--objective regret`) in place of least "
+      "predicted time: {}.",
+      three(mean.regret), three(mean.hedged));
 }
 
 std::string own_runs_markdown(const OwnRunsCheck& check) {
@@ -175,9 +194,12 @@ std::string own_runs_markdown(const OwnRunsCheck& check) {
   };
   std::string out =
       "## Bands\n\nRuns within P10 to P90, groups of one kind left out in turn; the widths of the bands come from the "
-      "other four fifths of the sources.\n\n| left out | runs | inside, % |\n|---|---|---|\n";
-  for (const Coverage& c : check.coverage)
-    out += fmt::format("| each {} | {} | {:.1f} |\n", c.left_out, c.runs, 100 * c.inside);
+      "other four fifths of the sources: of step times, and of peaks of device memory.\n\n"
+      "| left out | runs | inside, % | peaks | inside, % |\n|---|---|---|---|---|\n";
+  for (const Coverage& c : check.coverage) {
+    out += fmt::format("| each {} | {} | {:.1f} | {} | {:.1f} |\n", c.left_out, c.runs, 100 * c.inside, c.peaks,
+                       100 * c.holding);
+  }
   out +=
       "\n## Own runs\n\nEach site (a source's runs of one device and stack, five records or more) predicted by a fit "
       "without it; then with one run of its own, that of median error, and with three, those of the quartiles too. "

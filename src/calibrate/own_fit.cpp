@@ -36,7 +36,7 @@ Eigen::VectorXd limits_of(const OwnProblem& p, std::span<const OwnRun> runs) {
 /// More noise where a run fits no figures.
 void weigh(LinearRuns& linear, const Eigen::VectorXd& left) {
   for (Eigen::Index r = 0; r < left.size(); ++r) {
-    const double noise = linear.own[r] + linear.shared(r, r);
+    const double noise = linear.own[r];
     const double size = std::abs(left[r]) / std::sqrt(noise);
     if (size > fits) linear.own[r] += noise * (size / fits - 1);
   }
@@ -73,16 +73,12 @@ OwnProblem own_problem(std::span<const OwnRun> runs, const Spread& spread) {
     }
   }
   const auto n = at(runs.size()), m = at(p.figures.size());
-  p.linear = {Eigen::VectorXd(n), Eigen::MatrixXd::Zero(n, m), Eigen::VectorXd(m), Eigen::VectorXd(n),
-              Eigen::MatrixXd::Zero(n, n)};
+  p.linear = {Eigen::VectorXd(n), Eigen::MatrixXd::Zero(n, m), Eigen::VectorXd(m), Eigen::VectorXd(n)};
   for (std::size_t c = 0; c < p.figures.size(); ++c) p.linear.variances[at(c)] = p.figures[c].variance;
   for (std::size_t r = 0; r < runs.size(); ++r) {
     for (const Doubt& d : rows[r].doubts) p.linear.slopes(at(r), at(columns[d.figure()])) = d.slope;
     p.linear.residuals[at(r)] = std::log(runs[r].measured / predict_time(runs[r].job, runs[r].layout));
     p.linear.own[at(r)] = rows[r].own * rows[r].own;
-    for (std::size_t s = 0; s < runs.size(); ++s) {
-      if (same_work(runs[r].job, runs[s].job)) p.linear.shared(at(r), at(s)) = rows[r].shared * rows[s].shared;
-    }
   }
   return p;
 }
@@ -90,11 +86,6 @@ OwnProblem own_problem(std::span<const OwnRun> runs, const Spread& spread) {
 Seconds predict_time(const Job& job, const Layout& layout) {
   Tables tables(job);
   return total(step_time(tables.constants(), tables.entries(layout), layout).time);
-}
-
-bool same_work(const Job& a, const Job& b) {
-  return a.model.name == b.model.name && a.seq_len == b.seq_len && a.precision.name == b.precision.name &&
-         a.recipe.trainable.kind == b.recipe.trainable.kind;
 }
 
 std::vector<OwnRun> own_runs(std::span<const RunRecord> records, const Spread& spread) {
@@ -110,6 +101,7 @@ std::vector<OwnRun> own_runs(std::span<const RunRecord> records, const Spread& s
     same->second.log += std::log(record.measured.step_time->value());
     ++same->second.count;
     same->second.run.traits = traits_of(record, spread);
+    same->second.run.id = record.id;
   }
   std::vector<OwnRun> runs;
   for (auto& [key, sum] : merged) {
@@ -181,9 +173,9 @@ OwnFit fit_own(std::span<const OwnRun> runs, const Spread& spread) {
   for (int iteration = 0; iteration < most_iterations; ++iteration) {
     linear.own = prior.linear.own;
     linear.residuals += linear.slopes * x;  // as if x were 0, by the slopes at x
-    weigh(linear, linear.residuals - linear.slopes * estimate(linear).mean);
+    weigh(linear, linear.residuals - linear.slopes * mean_within(linear, limits));
     e = estimate(linear);
-    const Eigen::VectorXd step = (e.mean.cwiseMin(limits) - x).cwiseMax(-longest_step).cwiseMin(longest_step);
+    const Eigen::VectorXd step = (mean_within(linear, limits) - x).cwiseMax(-longest_step).cwiseMin(longest_step);
     x += step;
     for (std::size_t c = 0; c < fit.figures.size(); ++c)
       fit.figures[c].after = fit.figures[c].before * std::exp(x[at(c)]);
@@ -212,7 +204,7 @@ std::vector<NextRun> next_runs(const Job& job, std::span<const Layout> candidate
     double before = 0, after = 0;
     for (std::size_t j = 0; j < all.size(); ++j) {
       const double variance = std::pow(log_spread(all[j], fit.known), 2);
-      const double common = covariance(all[i], all[j], fit.known) + all[i].shared * all[j].shared;
+      const double common = covariance(all[i], all[j], fit.known);
       before += std::sqrt(variance);
       after += std::sqrt(std::max(0.0, variance - common * common / measured));
     }

@@ -5,7 +5,9 @@
 
 #include "calibrate/overlay_fields.hpp"
 #include "core/json_text.hpp"
+#include "meshwright/calibrate/nearest_run.hpp"
 #include "meshwright/calibrate/own_fit.hpp"
+#include "meshwright/parallel/run_figures.hpp"
 
 namespace meshwright::calibrate {
 namespace {
@@ -29,7 +31,7 @@ Json figures_json(const OwnFit& fit) {
           {"figures", figures}};
 }
 
-Json knowledge_json(const OwnFit& fit) {
+Json knowledge_json(const OwnFit& fit, std::span<const OwnRun> runs) {
   const std::size_t n = fit.known.figures.size();
   Json rows = Json::array();
   for (std::size_t r = 0; r < n; ++r) {
@@ -37,7 +39,9 @@ Json knowledge_json(const OwnFit& fit) {
     for (std::size_t c = 0; c < n; ++c) row.push_back(rounded(fit.known.covariance[r * n + c]));
     rows.push_back(std::move(row));
   }
-  return {{"runs", fit.runs}, {"figures", fit.known.figures}, {"covariance", rows}};
+  Json measured = Json::array();
+  for (const OwnRun& run : runs) measured.push_back(Json::parse(run_shape_json(run.id, run.job, run.layout)));
+  return {{"runs", fit.runs}, {"measured", measured}, {"figures", fit.known.figures}, {"covariance", rows}};
 }
 
 /// The stack's entry, and in it that of the release of the runs: what a release states would stand over the stack's.
@@ -58,6 +62,26 @@ void set_stack(Json& frameworks, const OwnFigure& f, std::string_view name, std:
   }
 }
 
+/// What no figure explains of a job: its steps over what the figures say.
+Json work_json(const OwnFigure& f, const Job& job) {
+  return {{"model", job.model.name},
+          {"seq_len", job.seq_len},
+          {"precision", job.precision.name},
+          {"trainable", trainable_names[static_cast<std::size_t>(job.recipe.trainable.kind)]},
+          {"time", rounded(f.after)}};
+}
+
+Json works_json(const OwnFit& fit, std::span<const OwnRun> runs) {
+  Json works = Json::array();
+  for (const OwnFigure& f : fit.figures) {
+    const RunField& row = run_field(f.field);
+    if (row.by_traits == nullptr) continue;
+    const auto same = std::ranges::find_if(runs, [&](const OwnRun& run) { return row.owner(run.job) == f.owner; });
+    works.push_back(work_json(f, same->job));
+  }
+  return works;
+}
+
 }  // namespace
 
 std::string own_overlay_json(const OwnFit& fit, std::span<const OwnRun> runs, const Catalog& catalog,
@@ -76,7 +100,10 @@ std::string own_overlay_json(const OwnFit& fit, std::span<const OwnRun> runs, co
   }
   Json& last = document["frameworks"];
   if (!runs.empty()) named(last, runs.front().job.framework.name);
-  if (!last.empty()) last.back()["own_runs"] = knowledge_json(fit);
+  if (!last.empty()) {
+    last.back()["own_runs"] = knowledge_json(fit, runs);
+    last.back()["works"] = works_json(fit, runs);
+  }
   return json_text(document, 1) + "\n";
 }
 

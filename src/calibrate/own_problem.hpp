@@ -15,8 +15,6 @@ struct OwnProblem {
 OwnProblem own_problem(std::span<const OwnRun> runs, const Spread& spread);
 
 Seconds predict_time(const Job& job, const Layout& layout);
-/// Whether what no figure explains of one is there in the other too: the same model, sequence, format and task.
-bool same_work(const Job& a, const Job& b);
 /// What holds of a record's job, its task included.
 Traits traits_of(const RunRecord& record, const Spread& spread);
 

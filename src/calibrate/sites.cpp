@@ -6,6 +6,7 @@
 #include <numeric>
 #include <set>
 
+#include "meshwright/parallel/memory.hpp"
 #include "meshwright/parallel/run_figures.hpp"
 
 namespace meshwright::calibrate {
@@ -67,10 +68,8 @@ Site site_of(const std::string& name, const LeftOutRuns& left_out) {
     site.runs.push_back({on_figures(p.run->job, left_out.parameters, fit.logs), p.run->layout,
                          Seconds::base(std::exp(p.log_measured)), traits_without(p, devices, stacks)});
   }
-  // Of noise only which runs share it: 1 here.
   Spread spread;
   spread.errors = site.errors;
-  spread.traits[static_cast<std::size_t>(Trait::any)].shared = 1;
   site.problem = own_problem(site.runs, spread);
   return site;
 }
@@ -82,32 +81,47 @@ std::span<const LeftOutWay> left_out_ways() { return ways; }
 LeftOutSites left_out_sites(std::span<const RunRecord> runs) {
   std::vector<RunGroup> groups;
   for (const LeftOutWay& way : ways) groups.push_back(way.group);
-  LeftOutSites out{left_out_runs(runs, groups), {}, {}};
+  LeftOutSites out{left_out_runs(runs, groups), {}, {}, {}};
   const std::vector<RunPoint>& points = out.runs.points;
   for (std::size_t w = 0; w < ways.size(); ++w) {
     const Elsewhere devices(points, ways[w].group, &RunPoint::device), stacks(points, ways[w].group, &RunPoint::stack);
-    for (std::size_t i = 0; i < points.size(); ++i)
-      out.errors.push_back({&points[i], w, out.runs.errors[w][i], traits_without(points[i], devices, stacks)});
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      const Traits traits = traits_without(points[i], devices, stacks);
+      out.errors.push_back({&points[i], w, out.runs.errors[w][i], traits});
+      const RunRecord& run = *points[i].run;
+      if (!run.measured.peak_memory) continue;
+      const double predicted = logged_peak(run.job, run.layout).value();
+      out.memory.push_back({&points[i], w, std::log(run.measured.peak_memory->value() / predicted), traits});
+    }
   }
   for (const auto& [name, fit] : out.runs.groups[site_way]) out.sites.push_back(site_of(name, out.runs));
   return out;
 }
 
+/// Of the runs that the column's figure enters.
+static double widest(const Site& site, Eigen::Index column, const Spread& spread, double TraitSpread::*member) {
+  double most = 0;
+  for (std::size_t r = 0; r < site.runs.size(); ++r) {
+    if (site.problem.linear.slopes(static_cast<Eigen::Index>(r), column) != 0)
+      most = std::max(most, spread.sum(site.runs[r].traits, member));
+  }
+  return most;
+}
+
 LinearRuns linear_runs(const Site& site, const Spread& spread) {
   LinearRuns out = site.problem.linear;
-  Eigen::VectorXd shared(out.residuals.size());
   double stretch = 1;
   for (Eigen::Index r = 0; r < out.residuals.size(); ++r) {
     const Traits& traits = site.runs[static_cast<std::size_t>(r)].traits;
     stretch = std::max(stretch, 1 + std::pow(spread.sum(traits, &TraitSpread::stretch), 2));
     out.own[r] = std::pow(spread.sum(traits, &TraitSpread::own), 2);
-    shared[r] = spread.sum(traits, &TraitSpread::shared);
   }
   for (Eigen::Index c = 0; c < out.variances.size(); ++c) {
     const Doubt& d = site.problem.figures[static_cast<std::size_t>(c)];
-    out.variances[c] = d.error * d.error + stretch * std::pow(spread.of(d.field), 2);
+    const auto by_traits = run_field(d.field).by_traits;
+    out.variances[c] = by_traits != nullptr ? std::pow(widest(site, c, spread, by_traits), 2)
+                                            : d.error * d.error + stretch * std::pow(spread.of(d.field), 2);
   }
-  out.shared = shared.asDiagonal() * out.shared * shared.asDiagonal();
   return out;
 }
 
@@ -122,8 +136,7 @@ Site thinned(const Site& site) {
     out.runs.push_back(site.runs[i]);
   }
   const LinearRuns& all = site.problem.linear;
-  out.problem.linear = {all.residuals(rows), all.slopes(rows, Eigen::all), all.variances, all.own(rows),
-                        all.shared(rows, rows)};
+  out.problem.linear = {all.residuals(rows), all.slopes(rows, Eigen::all), all.variances, all.own(rows)};
   return out;
 }
 

@@ -38,6 +38,8 @@ struct Site {
 struct LeftOutSites {
   LeftOutRuns runs;
   std::vector<LeftOutError> errors;
+  std::vector<LeftOutError>
+      memory;  ///< of peaks of device memory, which no fit moves: only what holds of a job differs
   std::vector<Site> sites;
 };
 LeftOutSites left_out_sites(std::span<const RunRecord> runs);

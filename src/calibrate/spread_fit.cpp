@@ -46,25 +46,25 @@ double prior_cost(const std::vector<double>& logs) {
   return sum;
 }
 
-/// Spreads of errors without own runs, by what holds of the job.
-void fit_totals(std::span<const LeftOutError> errors, Spread& spread) {
+/// Spreads of errors that no own run mends, by what holds of the job, and where 10 % and 90 % of them lie.
+Tails fit_totals(std::span<const LeftOutError> errors, double TraitSpread::*member, Spread& spread) {
   std::vector<double> logs(trait_count, std::log(usual));
   const auto set = [&](const std::vector<double>& values) {
-    for (std::size_t t = 0; t < trait_count; ++t) spread.traits[t].total = std::exp(values[t]);
+    for (std::size_t t = 0; t < trait_count; ++t) spread.traits[t].*member = std::exp(values[t]);
   };
   minimise(logs, [&](const std::vector<double>& values) {
     set(values);
     double sum = prior_cost(values);
     for (const LeftOutError& e : errors) {
-      const double sd = spread.sum(e.traits, &TraitSpread::total);
+      const double sd = spread.sum(e.traits, member);
       sum += e.weight * (std::log(sd) + cost_of(e.error / sd));
     }
     return sum;
   });
   set(logs);
   std::vector<double> sizes;
-  for (const LeftOutError& e : errors) sizes.push_back(e.error / spread.sum(e.traits, &TraitSpread::total));
-  spread.without_own_runs = {nearest_quantile(sizes, 0.1), nearest_quantile(sizes, 0.9)};
+  for (const LeftOutError& e : errors) sizes.push_back(e.error / spread.sum(e.traits, member));
+  return {nearest_quantile(sizes, 0.1), nearest_quantile(sizes, 0.9)};
 }
 
 /// Fields that are spread between sites, in the order of Spread::figures, then own, shared and stretch of each trait.
@@ -108,13 +108,12 @@ Tails tails_with_own_runs(std::span<const Site> sites, const Spread& spread) {
     if (n < 2) continue;
     const std::size_t own = by_error(site)[n / 2];
     const auto row = static_cast<Eigen::Index>(own);
-    const LinearRuns one{all.residuals.segment(row, 1), all.slopes.row(row), all.variances, all.own.segment(row, 1),
-                         all.shared.block(row, row, 1, 1)};
+    const LinearRuns one{all.residuals.segment(row, 1), all.slopes.row(row), all.variances, all.own.segment(row, 1)};
     const Estimate e = estimate(one);
     for (Eigen::Index i = 0; i < all.residuals.size(); ++i) {
       if (i == row) continue;
       const Eigen::VectorXd slopes = all.slopes.row(i);
-      const double variance = slopes.dot(e.covariance * slopes) + all.own[i] + all.shared(i, i);
+      const double variance = slopes.dot(e.covariance * slopes) + all.own[i];
       sizes.push_back((all.residuals[i] - slopes.dot(e.mean)) / std::sqrt(variance));
     }
   }
@@ -126,7 +125,8 @@ Tails tails_with_own_runs(std::span<const Site> sites, const Spread& spread) {
 Spread fit_spread(const LeftOutSites& left_out, const std::function<bool(const RunPoint&)>& counts) {
   Spread spread;
   for (const RunField& row : run_fields()) {
-    const bool listed = std::ranges::find(spread.figures, row.field, &FigureSpread::field) != spread.figures.end();
+    const bool listed = row.by_traits != nullptr ||
+                        std::ranges::find(spread.figures, row.field, &FigureSpread::field) != spread.figures.end();
     if (!listed) spread.figures.push_back({std::string(row.field), usual});
   }
   std::set<std::string> devices, stacks;
@@ -136,11 +136,12 @@ Spread fit_spread(const LeftOutSites& left_out, const std::function<bool(const R
   }
   spread.devices.assign(devices.begin(), devices.end());
   spread.stacks.assign(stacks.begin(), stacks.end());
-  std::vector<LeftOutError> errors;
-  for (const LeftOutError& e : left_out.errors) {
-    if (counts(*e.point)) errors.push_back(e);
-  }
-  fit_totals(errors, spread);
+  const auto of_those = [&](std::vector<LeftOutError> errors) {
+    std::erase_if(errors, [&](const LeftOutError& e) { return !counts(*e.point); });
+    return errors;
+  };
+  spread.without_own_runs = fit_totals(of_those(left_out.errors), &TraitSpread::total, spread);
+  spread.of_memory = fit_totals(of_those(left_out.memory), &TraitSpread::memory, spread);
   std::vector<Site> sites;
   for (const Site& site : left_out.sites) {
     if (counts(*site.points.front())) sites.push_back(thinned(site));

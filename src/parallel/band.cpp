@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "meshwright/hardware/platform.hpp"
 #include "meshwright/parallel/run_figures.hpp"
@@ -29,7 +30,7 @@ Evidence evidence_of(const Job& job) {
 }
 
 Knowledge read_knowledge(const Reader& own_runs) {
-  own_runs.allow_only({"figures", "covariance", "runs", "description"});
+  own_runs.allow_only({"figures", "covariance", "runs", "measured", "description"});
   Knowledge known;
   for (const Reader& figure : own_runs.at("figures").items()) known.figures.push_back(figure.string());
   const Reader rows = own_runs.at("covariance");
@@ -41,11 +42,17 @@ Knowledge read_knowledge(const Reader& own_runs) {
   return known;
 }
 
-Knowledge own_knowledge(const Job& job) {
-  if (job.cluster.catalog == nullptr) return {};
+std::optional<Reader> own_runs_of(const Job& job) {
+  if (job.cluster.catalog == nullptr) return std::nullopt;
   const std::vector<Reader>& stacks = job.cluster.catalog->frameworks;
   const auto last = std::find_if(stacks.rbegin(), stacks.rend(), [](const Reader& s) { return s.has("own_runs"); });
-  return last == stacks.rend() ? Knowledge{} : read_knowledge(last->at("own_runs"));
+  if (last == stacks.rend()) return std::nullopt;
+  return last->at("own_runs");
+}
+
+Knowledge own_knowledge(const Job& job) {
+  const std::optional<Reader> own = own_runs_of(job);
+  return own ? read_knowledge(*own) : Knowledge{};
 }
 
 Uncertainty uncertainty(const Job& job, const Layout& layout, const Spread& spread) {
@@ -53,7 +60,7 @@ Uncertainty uncertainty(const Job& job, const Layout& layout, const Spread& spre
 }
 
 Uncertainty uncertainty(const Job& job, const Layout& layout, const Spread& spread, const Traits& traits) {
-  Uncertainty u{{}, spread.sum(traits, &TraitSpread::own), spread.sum(traits, &TraitSpread::shared), 0};
+  Uncertainty u{{}, spread.sum(traits, &TraitSpread::own), 0};
   const double stretch = 1 + std::pow(spread.sum(traits, &TraitSpread::stretch), 2);
   const double now = u.log_time = log_time(job, layout);
   for (const RunField& row : run_fields()) {
@@ -65,7 +72,8 @@ Uncertainty uncertainty(const Job& job, const Layout& layout, const Spread& spre
     Doubt doubt{row.owner(job), std::string(row.field), slope, row.spread, 0};
     const auto fitted = spread.errors.find(doubt.figure());
     if (fitted != spread.errors.end()) doubt.error = fitted->second;
-    doubt.variance = std::pow(doubt.error, 2) + stretch * std::pow(spread.of(row.field), 2);
+    doubt.variance = row.by_traits != nullptr ? std::pow(spread.sum(traits, row.by_traits), 2)
+                                              : std::pow(doubt.error, 2) + stretch * std::pow(spread.of(row.field), 2);
     u.doubts.push_back(std::move(doubt));
   }
   return u;
@@ -92,7 +100,7 @@ double covariance(const Uncertainty& a, const Uncertainty& b, const Knowledge& k
 }
 
 double log_spread(const Uncertainty& u, const Knowledge& known) {
-  return std::sqrt(std::max(0.0, covariance(u, u, known)) + u.own * u.own + u.shared * u.shared);
+  return std::sqrt(std::max(0.0, covariance(u, u, known)) + u.own * u.own);
 }
 
 double log_spread_of_ratio(const Uncertainty& a, const Uncertainty& b, const Knowledge& known) {
@@ -109,6 +117,18 @@ Band band_of(const Job& job, const Layout& layout) {
   const Knowledge known = own_knowledge(job);
   if (known.empty()) return band_of(spread.sum(traits_of(job, spread), &TraitSpread::total), spread.without_own_runs);
   return band_of(log_spread(uncertainty(job, layout, spread), known), spread.with_own_runs);
+}
+
+Band memory_band(const Job& job) {
+  const Spread& spread = published_spread();
+  return band_of(spread.sum(traits_of(job, spread), &TraitSpread::memory), spread.of_memory);
+}
+
+double below(const Band& band, double times) noexcept {
+  constexpr double tenth = 1.2815515655446004;  // standard deviations beyond which a tenth of a normal lies
+  const double edge = std::abs(std::log(times < 1 ? band.low : band.high));
+  if (edge <= 0) return times < 1 ? 0 : 1;
+  return 0.5 * std::erfc(-tenth * std::log(times) / edge / std::numbers::sqrt2);
 }
 
 }  // namespace meshwright::parallel

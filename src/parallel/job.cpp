@@ -39,6 +39,7 @@ class Making {
     choose_cluster();
     check_precision();
     complete_recipe(parts_, spec_.recipe);
+    choose_work_time();
     if (spec_.collectives) parts_.collectives = read_collective_choices(*spec_.collectives);
     if (spec_.layout) parts_.layout = complete_layout(*spec_.layout);
     return std::move(parts_);
@@ -66,6 +67,18 @@ class Making {
     const std::string sentence =
         assumption(choice, parts_.framework.releases, parts_.framework.name, spec_.framework_version);
     if (!sentence.empty()) assume(sentence);
+  }
+
+  void choose_work_time() {
+    const std::string trainable(trainable_names[static_cast<std::size_t>(parts_.recipe.trainable.kind)]);
+    for (const WorkTime& work : parts_.framework.works) {
+      if (work.model != parts_.model.name || work.seq_len != parts_.seq_len || work.trainable != trainable ||
+          work.precision != parts_.precision.name)
+        continue;
+      parts_.framework.work_time = work.time;
+      assume(fmt::format("steps of this model, sequence and format take {:.3g} times what their figures say (own runs)",
+                         work.time));
+    }
   }
 
   void choose_document() {

@@ -93,6 +93,8 @@ std::string to_json(const Prediction& p) {
                     {"hfu", p.hfu},
                     {"comm_share", p.comm_share},
                     {"peak_memory_bytes", p.memory.reserved.value()},
+                    {"peak_memory_p10_bytes", p.memory_p10.value()},
+                    {"peak_memory_p90_bytes", p.memory_p90.value()},
                     {"fit", name(p.fit)},
                     {"fits_probability", p.fits_probability},
                     {"breakdown", fields(p.time, "_s")},

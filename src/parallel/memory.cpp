@@ -193,13 +193,14 @@ double fits_probability(const MemoryConstants& c, const Memory& memory) noexcept
   return 0.5 * std::erfc(-margin / std::sqrt(2.0));
 }
 
-Fit fit(const MemoryConstants& c, const Memory& memory) noexcept {
+Fit fit(double probability) noexcept {
   constexpr std::array<double, 4> at_least = {0.9, 0.7, 0.3, 0.1};
-  const double probability = fits_probability(c, memory);
   std::size_t answer = 0;
   while (answer < at_least.size() && probability < at_least[answer]) ++answer;
   return static_cast<Fit>(answer);
 }
+
+Fit fit(const MemoryConstants& c, const Memory& memory) noexcept { return fit(fits_probability(c, memory)); }
 
 Fit fit(const Job& job, const Memory& m) { return fit(memory_constants(job), m); }
 

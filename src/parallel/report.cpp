@@ -31,7 +31,8 @@ std::string figures(const Job& job, const Prediction& p, const std::string& pref
                       {"HFU", prefix + "hfu", p.hfu, format_percent(p.hfu)},
                       {"exposed communication", prefix + "comm_share", p.comm_share, format_percent(p.comm_share)},
                       {"memory of a device", prefix + "peak_memory_bytes", p.memory.reserved.value(),
-                       fmt::format("{} of {}: {}", format(p.memory.reserved), format(capacity), name(p.fit))}});
+                       fmt::format("{} of {} (P10 to P90: {} to {}): {}", format(p.memory.reserved), format(capacity),
+                                   format(p.memory_p10), format(p.memory_p90), name(p.fit))}});
 }
 
 std::string time_chart(const Prediction& p, const std::string& prefix) {

@@ -1,5 +1,7 @@
 #include "meshwright/parallel/run_figures.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
@@ -14,9 +16,16 @@ std::string stack(const Job& j) { return "framework " + j.framework.name; }
 std::string scale_up(const Job& j) { return "medium " + j.cluster.platform.scale_up.name; }
 std::string scale_out(const Job& j) { return "medium " + j.cluster.platform.scale_out.name; }
 
+/// Of steps of one model, sequence, format and kind of training.
+std::string work(const Job& j) {
+  return fmt::format("work {} {} {} {}", j.model.name, j.seq_len, j.precision.name,
+                     trainable_names[static_cast<std::size_t>(j.recipe.trainable.kind)]);
+}
+
 const GemmEfficiency& gemm(const Job& j) { return j.cluster.accelerator.efficiency.of(j.precision.gemm); }
 
 bool always(const Job&, const Layout&) { return true; }
+bool never(const Job&, const Layout&) { return false; }
 bool has_tensor(const Job&, const Layout& l) { return l.tp > 1; }
 bool communicates(const Job& j, const Layout&) { return j.accelerators > 1; }
 bool leaves_the_domain(const Job& j, const Layout&) { return j.accelerators > j.cluster.node.scale_up_domain; }
@@ -151,6 +160,9 @@ std::span<const RunField> run_fields() {
           "host.per_layer_tp", 0.5, [](const Job& j, const Layout& l) { return l.tp > j.cluster.node.accelerators; }),
       framework_time<&Framework::host, &StackHost::pipeline_send>("host.pipeline_send", 0.5,
                                                                   [](const Job&, const Layout& l) { return l.pp > 1; }),
+      RunField{"work.time", 0.1, no_limit, work, [](const Job& j) { return j.framework.work_time; },
+               [](Figures& f, double v) { f.framework.work_time = v; }, always, false, nullptr, never,
+               &TraitSpread::shared},
   };
   return rows;
 }

@@ -20,7 +20,8 @@ struct Member {
   double TraitSpread::*value;
 };
 constexpr std::array members = {Member{"total", &TraitSpread::total}, Member{"own", &TraitSpread::own},
-                                Member{"shared", &TraitSpread::shared}, Member{"stretch", &TraitSpread::stretch}};
+                                Member{"shared", &TraitSpread::shared}, Member{"stretch", &TraitSpread::stretch},
+                                Member{"memory", &TraitSpread::memory}};
 
 double rounded(double value) { return std::round(value * 1e4) / 1e4; }
 
@@ -75,6 +76,7 @@ Spread read_spread(const Reader& document) {
   }
   spread.without_own_runs = read_tails(tails.at("without_own_runs"));
   spread.with_own_runs = read_tails(tails.at("with_own_runs"));
+  spread.of_memory = read_tails(tails.at("of_memory"));
   spread.devices = read_names(document.at("devices"));
   spread.stacks = read_names(document.at("stacks"));
   return spread;
@@ -89,7 +91,8 @@ std::string to_json(const Spread& spread, std::string_view description) {
   }
   const auto pair = [](const Tails& t) { return Json{rounded(t.low), rounded(t.high)}; };
   document["tails"] = {{"without_own_runs", pair(spread.without_own_runs)},
-                       {"with_own_runs", pair(spread.with_own_runs)}};
+                       {"with_own_runs", pair(spread.with_own_runs)},
+                       {"of_memory", pair(spread.of_memory)}};
   document["devices"] = spread.devices;
   document["stacks"] = spread.stacks;
   return json_text(document, 1) + "\n";

@@ -1,5 +1,7 @@
 #include "parallel/stack_reader.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "meshwright/parallel/schema.hpp"
@@ -43,6 +45,17 @@ const Members<Framework>& release_members() {
   return rows;
 }
 
+const Members<WorkTime>& work_members() {
+  static const Members<WorkTime> rows = {
+      needed(text_member<&WorkTime::model>("model", "")),
+      needed(whole_member<&WorkTime::seq_len>("seq_len", 1, most_of_count, "")),
+      needed(text_member<&WorkTime::precision>("precision", "")),
+      needed(text_member<&WorkTime::trainable>("trainable", "all or lora")),
+      needed(number_member<&WorkTime::time>("time", "a step over what its figures say")),
+  };
+  return rows;
+}
+
 const Members<Framework>& stack_members() {
   static const Members<Framework> rows = [] {
     Members<Framework> all = part_members(Framework{});
@@ -56,11 +69,21 @@ const Members<Framework>& stack_members() {
     all.push_back({"fitted", "figures that were fitted to runs", texts});
     all.push_back({"notes", "", shape::text()});
     all.push_back({"own_runs", "what `calibrate runs` learnt of one's own runs", shape::anything()});
+    all.push_back({"works", "own runs: what no figure explains of a job", shape::list(shape_of(work_members()))});
     all.push_back({"by_precision", "recipes of single precisions", by_precision});
     all.push_back({"releases", "what changed with each", shape::list(shape_of(release_members()))});
     return all;
   }();
   return rows;
+}
+
+WorkTime read_work(const Reader& entry) {
+  constexpr double most = 100;
+  WorkTime work;
+  read_members(entry, work_members(), work);
+  if (!(work.time >= 1 / most && work.time <= most))
+    entry.at("time").fail(fmt::format("expected a step's time over that of its figures, {} to {}", 1 / most, most));
+  return work;
 }
 
 void read_identity(const Reader& file, Framework& stack) {
@@ -71,6 +94,10 @@ void read_identity(const Reader& file, Framework& stack) {
   if (file.has("aliases")) stack.aliases = strings(file, "aliases");
   if (file.has("flags")) stack.flags = strings(file, "flags");
   if (file.has("fitted")) stack.fitted = strings(file, "fitted");
+  if (const auto works = file.find("works")) {
+    stack.works.clear();  // of the last overlay that has runs
+    for (const Reader& entry : works->items()) stack.works.push_back(read_work(entry));
+  }
 }
 
 /// A release with every place that says something of it.

@@ -155,6 +155,14 @@ Overlap reduction(const Slot& slot, const StepConstants& c, const Entries& e, co
   return {reduced.exposed + gathered.exposed, reduced.hidden + gathered.hidden};
 }
 
+/// What own runs told of the job goes over all of its step alike.
+void stretch(Step& step, double times) noexcept {
+  for (const StepField& field : step_fields()) {
+    step.time.*field.value *= times;
+    if (field.hidden != nullptr) step.hidden.*field.hidden *= times;
+  }
+}
+
 Seconds update(const Slot& slot, const StepConstants& c, const Entries& e, const Layout& l) noexcept {
   const double dense = slot.trained / (l.zero_stage > 0 ? e.shards->size : 1);
   const int expert_shards = l.zero_stage > 0 ? e.expert_data->size : 1;
@@ -204,6 +212,7 @@ Step step_time(const StepConstants& c, const Entries& e, const Layout& l) noexce
   step.hidden.tensor_parallel = m * (pass.tensor_hidden + worst.recompute.tensor_hidden);
   step.hidden.expert_parallel = m * (pass.expert_hidden + worst.recompute.expert_hidden);
   step.hidden.data_parallel = m * worst.gather_hidden + data_hidden;
+  if (c.work_time != 1) stretch(step, c.work_time);
   return step;
 }
 

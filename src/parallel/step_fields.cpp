@@ -33,7 +33,7 @@ std::vector<Term> by_section(const Explained& e, const char* what, Pick&& pick) 
     const Seconds one = pick(e.entries.shard->sections[held.section]);
     if (one.value() <= 0) continue;
     parts.push_back({.name = section_name(of_model[held.section]),
-                     .value = (e.step.micro_batches * (held.runs * one)).value(),
+                     .value = (e.job.framework.work_time * (e.step.micro_batches * (held.runs * one))).value(),
                      .unit = "s",
                      .formula = fmt::format("{} micro-batches x {:.3g} x {} of {}", e.step.micro_batches, held.runs,
                                             format(one), what),

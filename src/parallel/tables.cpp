@@ -72,7 +72,8 @@ StepConstants constants_of(const Job& job) {
           .passes = r.trainable.kind == TrainableKind::all ? 3.0 : 2.0,
           .drained = f.launch.drained,
           .crosses_nodes = job.accelerators > job.cluster.node.accelerators,
-          .keeps_gathered_with_pipeline = f.memory.keeps_gathered_with_pipeline};
+          .keeps_gathered_with_pipeline = f.memory.keeps_gathered_with_pipeline,
+          .work_time = f.work_time};
 }
 
 /// A map that remembers its last answer: layouts come in order, and most keys are those of the layout before.

@@ -5,14 +5,31 @@
 #include <array>
 
 #include "meshwright/core/error.hpp"
+#include "meshwright/parallel/band.hpp"
 
 namespace meshwright::search {
 namespace {
 
+std::vector<double> upper_bands(std::span<const Survivor> survivors) {
+  std::vector<double> times;
+  for (const Survivor& s : survivors) times.push_back(s.prediction.p90.value());
+  return times;
+}
+
+/// Errors of layouts of one job go together, so each is judged beside all others.
+std::vector<double> over_the_fastest(std::span<const Survivor> survivors) {
+  if (survivors.empty()) return {};
+  std::vector<Uncertainty> layouts;
+  for (const Survivor& s : survivors) layouts.push_back(uncertainty(s.job, s.prediction.layout));
+  std::vector<double> times = expected_regrets(layouts, own_knowledge(survivors.front().job));
+  for (double& time : times) time += 1;
+  return times;
+}
+
 double accelerator_seconds(const Job& job, Seconds time) { return job.accelerators * time.value(); }
 
-const std::array<Objective, 5>& table() {
-  static const std::array<Objective, 5> rows = {
+const std::array<Objective, 6>& table() {
+  static const std::array<Objective, 6> rows = {
       Objective{.name = "time",
                 .title = "step time",
                 .unit = "s",
@@ -23,7 +40,13 @@ const std::array<Objective, 5>& table() {
                 .unit = "s",
                 .value = [](const Outcome& o) { return o.time.value(); },
                 .least = [](const Job&, Seconds time) { return time.value(); },
-                .of_survivors = [](const Prediction& p) { return p.p90.value(); }},
+                .of_survivors = upper_bands},
+      Objective{.name = "regret",
+                .title = "expected time over that of the fastest layout",
+                .unit = "",
+                .value = [](const Outcome& o) { return o.time.value(); },
+                .least = [](const Job&, Seconds time) { return time.value(); },
+                .of_survivors = over_the_fastest},
       Objective{.name = "memory",
                 .title = "device memory",
                 .unit = "B",

@@ -190,16 +190,22 @@ class Explainer {
     for (const Job& job : jobs) kept_.push_back({job, Tables(job)});
   }
   Ranked operator()(const Candidate& candidate) {
-    const auto of = [&](const Kept& kept) { return kept.job.accelerators == candidate.layout.accelerators(); };
-    auto& [job, tables] = *std::find_if(kept_.begin(), kept_.end(), of);
+    auto& [job, tables] = kept(candidate.layout);
     Ranked out;
     out.prediction = predict(job, candidate.layout, tables);
     const Prediction& p = out.prediction;
     const Step step = step_time(tables.constants(), tables.entries(p.layout), p.layout);
-    const Objective& objective = options_.objective;
-    out.value = objective.of_survivors ? objective.of_survivors(p)
-                                       : objective.value({job, p.layout, step, p.memory, p.step_time});
+    out.value = options_.objective.value({job, p.layout, step, p.memory, p.step_time});
     return out;
+  }
+  /// By the objective of survivors, where there is one.
+  void rank(std::vector<Ranked>& best) {
+    if (!options_.objective.of_survivors) return;
+    std::vector<Survivor> survivors;
+    for (const Ranked& r : best) survivors.push_back({kept(r.prediction.layout).job, r.prediction});
+    const std::vector<double> values = options_.objective.of_survivors(survivors);
+    for (std::size_t i = 0; i < best.size(); ++i) best[i].value = values[i];
+    std::ranges::stable_sort(best, {}, &Ranked::value);
   }
 
  private:
@@ -207,6 +213,9 @@ class Explainer {
     const Job& job;
     Tables tables;
   };
+  Kept& kept(const Layout& layout) {
+    return *std::ranges::find_if(kept_, [&](const Kept& k) { return k.job.accelerators == layout.accelerators(); });
+  }
   const SearchOptions& options_;
   std::vector<Kept> kept_;
 };
@@ -224,7 +233,7 @@ std::vector<Ranked> explained(const std::vector<Candidate>& candidates, Explaine
                               const SearchOptions& options, std::size_t wanted) {
   std::vector<Ranked> out;
   for (const Candidate& candidate : candidates) out.push_back(explain(candidate));
-  if (options.objective.of_survivors) std::ranges::stable_sort(out, {}, &Ranked::value);
+  explain.rank(out);
   if (out.size() > wanted) out.resize(wanted);
   for (std::size_t i = 1; i < out.size(); ++i) {
     out[i].against_best = differences(out.front().prediction.time, out[i].prediction.time);

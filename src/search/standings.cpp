@@ -15,12 +15,6 @@ constexpr double as_well = 0.2;  ///< probability of being faster from which a l
 
 double normal(double z) { return 0.5 * std::erfc(-z / std::sqrt(2.0)); }
 
-/// E[max(0, e^X - 1)] of a normal X: the loss against one other layout.
-double expected_loss(double mean, double sd) {
-  if (sd <= 0) return std::max(0.0, std::expm1(mean));
-  return std::exp(mean + sd * sd / 2) * normal((mean + sd * sd) / sd) - normal(mean / sd);
-}
-
 /// The layouts whose errors are known together.
 class Field {
  public:
@@ -31,6 +25,7 @@ class Field {
     }
   }
   std::size_t size() const { return layouts_.size(); }
+  std::vector<double> expected_regrets() const { return parallel::expected_regrets(layouts_, known_); }
   /// Of log(a / b).
   double mean(std::size_t a, std::size_t b) const { return layouts_[a].log_time - layouts_[b].log_time; }
   double spread(std::size_t a, std::size_t b) const { return log_spread_of_ratio(layouts_[a], layouts_[b], known_); }
@@ -79,12 +74,9 @@ Standings standings(const Job& job, const SearchResult& result) {
   if (field.size() != result.best.size()) return out;  // layouts of different accelerator counts
   out.layouts.resize(field.size());
   out.alike.push_back(0);
+  const std::vector<double> regrets = field.expected_regrets();
   for (std::size_t i = 0; i < field.size(); ++i) {
-    for (std::size_t j = 0; j < field.size(); ++j) {
-      if (i == j) continue;
-      const double loss = expected_loss(field.mean(i, j), field.spread(i, j));
-      out.layouts[i].expected_regret = std::max(out.layouts[i].expected_regret, loss);
-    }
+    out.layouts[i].expected_regret = regrets[i];
     if (i == 0) continue;
     const double sd = field.spread(i, 0);
     out.layouts[i].beats_best = sd > 0 ? normal(-field.mean(i, 0) / sd) : 0;

@@ -91,7 +91,9 @@ Seconds Worker::fastest_pass(const ShardChoice& shard, const Overlaps& all) {
   return fastest;
 }
 
-double Worker::value_at_least(Seconds time) const { return options_.objective.least(job_, time); }
+double Worker::value_at_least(Seconds time) const {
+  return options_.objective.least(job_, job_.framework.work_time * time);
+}
 
 bool Worker::worse(Seconds least_time) const {
   return rounded(value_at_least(least_time)) > std::min(threshold_, found_.threshold());

@@ -86,6 +86,40 @@ TEST(OwnFit, ARunThatFitsNothingMovesLess) {
   EXPECT_LT(error(with_own(truth.job, clean), truth.layout, truth.measured), off);
 }
 
+/// A job whose steps take so many times what its figures say: nothing of device, links or stack explains it.
+OwnRun unexplained(const std::string& layout, double times) {
+  const Job job = job_of(layout);
+  return {job, *job.layout, times * predict(job, *job.layout).step_time, traits_of(job)};
+}
+
+// Two layouts that share little but the job: what both are off by, by the same share, is mostly the job's.
+TEST(OwnFit, WhatNoFigureExplainsGoesToTheOtherLayoutsOfThatJobAlone) {
+  Spread spread = published_spread();
+  spread.traits[static_cast<std::size_t>(Trait::any)].shared = 0.3;
+  const std::vector<OwnRun> own = {unexplained(layouts()[0], 1.3), unexplained(layouts()[2], 1.3)};
+  const OwnFit fit = fit_own(own, spread);
+  const auto work = std::ranges::find(fit.figures, "work.time", &OwnFigure::field);
+  ASSERT_NE(work, fit.figures.end());
+  EXPECT_EQ(work->before, 1);
+  EXPECT_GT(work->after, 1.12);
+  EXPECT_LT(work->after, 1.3);
+  const OwnRun same = unexplained(layouts()[4], 1.3);
+  EXPECT_LT(error(with_own(same.job, fit), same.layout, same.measured), 0.3 * std::log(1.3));
+  const Job other = with(same.job, [](JobSpec& spec) { spec.seq_len = 4096; });
+  EXPECT_EQ(with_own(other, fit).framework.work_time, 1) << "another sequence is another job";
+}
+
+// The device cannot pass its peak: what remains is told of figures that can still move.
+TEST(OwnFit, FiguresAtTheirLimitLeaveTheRestToOthers) {
+  const std::vector<OwnRun> own = {unexplained(layouts()[0], 0.6), unexplained(layouts()[1], 0.6)};
+  const OwnFit fit = fit_own(own);
+  const auto gemm = std::ranges::find(fit.figures, "gemm.bf16.sustained", &OwnFigure::field);
+  EXPECT_LE(gemm->after, 1 + 1e-9);
+  const OwnRun truth = unexplained(layouts()[1], 0.6);
+  const double before = error(truth.job, truth.layout, truth.measured);
+  EXPECT_LT(error(with_own(truth.job, fit), truth.layout, truth.measured), 0.75 * before);
+}
+
 TEST(OwnFit, ItsOverlayServesAnyJob) {
   const std::vector<OwnRun> own = {measured(layouts()[0]), measured(layouts()[2])};
   const OwnFit fit = fit_own(own);
@@ -100,7 +134,14 @@ TEST(OwnFit, ItsOverlayServesAnyJob) {
     EXPECT_NEAR(p.step_time.value() / expected, 1, 2e-3) << layout;  // figures are written with four digits
     EXPECT_LT(p.p90 / p.p10, without.p90 / without.p10) << layout;
     EXPECT_FALSE(own_knowledge(job).empty());
+    EXPECT_NEAR(job.framework.work_time, with_own(plain, fit).framework.work_time, 1e-3);
+    const bool measured_so = layout == layouts()[0] || layout == layouts()[2];
+    const auto nearest = nearest_own_run(job, *job.layout);
+    ASSERT_TRUE(nearest);
+    EXPECT_EQ(nearest->distance == 0, measured_so) << nearest->words;
+    EXPECT_THAT(nearest->words, HasSubstr("the same device and stack"));
   }
+  EXPECT_FALSE(nearest_own_run(job_of(layouts()[0]), *job_of(layouts()[0]).layout));
   EXPECT_TRUE(own_knowledge(job_of(layouts()[0])).empty());
 }
 
@@ -111,6 +152,31 @@ TEST(OwnFit, TheRatioOfTwoLayoutsIsSurerThanEach) {
   EXPECT_LT(ratio, log_spread(a, {}));
   EXPECT_LT(ratio, log_spread(b, {}));
   EXPECT_GT(ratio, 0);
+}
+
+TEST(ExpectedRegrets, GrowWithTheLagAndVanishWhereNothingIsInDoubt) {
+  const auto sure = [](double log_time) { return Uncertainty{{}, 0, log_time}; };
+  const std::vector<Uncertainty> certain = {sure(0), sure(0.1)};
+  const std::vector<double> none = expected_regrets(certain, {});
+  EXPECT_NEAR(none[0], 0, 1e-6);
+  EXPECT_NEAR(none[1], std::expm1(0.1), 1e-5);
+  // Two alike that err by 10 % each on their own: E[max(0, e^X - 1)], X normal of 0.1 sqrt 2, is 6.2 % (by
+  // integration).
+  const std::vector<Uncertainty> doubtful = {{{}, 0.1, 0}, {{}, 0.1, 0}};
+  for (const double loss : expected_regrets(doubtful, {})) EXPECT_NEAR(loss, 0.062, 0.003);
+  // What both rest on costs neither against the other.
+  const Doubt common{"device x", "gemm.bf16.sustained", -1, 0.5, 0.25};
+  const std::vector<Uncertainty> together = {{{common}, 0, 0}, {{common}, 0, 0}};
+  for (const double loss : expected_regrets(together, {})) EXPECT_NEAR(loss, 0, 1e-4);
+}
+
+TEST(Bands, SayHowProbableAShareIs) {
+  const Band band{0.8, 1.3};
+  EXPECT_NEAR(below(band, 0.8), 0.1, 1e-9);
+  EXPECT_NEAR(below(band, 1), 0.5, 1e-12);
+  EXPECT_NEAR(below(band, 1.3), 0.9, 1e-9);
+  EXPECT_EQ(below({1, 1}, 0.99), 0);
+  EXPECT_EQ(below({1, 1}, 1), 1);
 }
 
 TEST(OwnFit, SaysWhichRunWouldTellMost) {
@@ -190,6 +256,9 @@ TEST(OwnRunsCheck, KeepsItsPromise) {
   for (const Coverage& c : check.coverage) {
     EXPECT_GT(c.inside, 0.70) << c.left_out;
     EXPECT_LT(c.inside, 0.90) << c.left_out;
+    EXPECT_GT(c.holding, 0.70) << c.left_out;
+    EXPECT_LT(c.holding, 0.90) << c.left_out;
+    EXPECT_GT(c.peaks, 200) << c.left_out;
   }
   const SiteCheck mean = own_runs_means(check).back();
   EXPECT_LT(mean.error[1], 0.12) << "after one own run";

@@ -77,6 +77,15 @@ def test_front_is_sorted_and_nothing_beats_it(figures):
     assert list(front.x) == sorted(front.x) and list(front.y) == sorted(front.y, reverse=True)
 
 
+def test_whiskers_reach_from_p10_to_p90(figures, job):
+    best = next(trace for trace in figures["pareto"].data if trace.name != "front")
+    for entry, time, up, down in zip(mw.search(job, pareto=["time", "memory"]).to_dict()["layouts"], best.y, best.error_y.array, best.error_y.arrayminus):
+        assert time + up == pytest.approx(entry["p90_s"]) and time - down == pytest.approx(entry["p10_s"])
+    assert min(best.error_x.array) > 0
+    predicted = figures["scaling"].data[1]
+    assert min(predicted.error_y.array) > 0 and min(predicted.error_y.arrayminus) > 0
+
+
 def test_scaling_loses_against_the_line(figures):
     ideal, predicted = figures["scaling"].data
     assert list(predicted.x) == [16, 32, 64] and predicted.y[0] == ideal.y[0]

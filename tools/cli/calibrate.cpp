@@ -7,6 +7,7 @@
 
 #include "command.hpp"
 #include "log_options.hpp"
+#include "meshwright/calibrate/collective_bands.hpp"
 #include "meshwright/calibrate/fit_runs.hpp"
 #include "meshwright/calibrate/kernel_fit.hpp"
 #include "meshwright/calibrate/media_fit.hpp"
@@ -297,7 +298,11 @@ void calibrate_tables(const TablesOptions& options, const Globals& globals) {
                                            {"large_median_ape", out.large.median},
                                            {"large_p90_ape", out.large.p90},
                                            {"small_median_ape", out.small.median},
-                                           {"small_p90_ape", out.small.p90}};
+                                           {"small_p90_ape", out.small.p90},
+                                           {"bands", Json::parse(to_json(collective_bands(out.checks)))},
+                                           {"coverage", Json::object()}};
+    for (const CollectiveCoverage& c : collective_coverage(out.checks))
+      document["fit"]["sources_left_out"]["coverage"][c.left_out] = {{"rows", c.rows}, {"inside", c.inside}};
   }
   const std::string overlay = json_text(document, 1) + "\n";
   write_overlay(options.output, "media.json", overlay);

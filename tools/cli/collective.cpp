@@ -6,7 +6,7 @@
 
 #include "command.hpp"
 #include "measured.hpp"
-#include "meshwright/calibrate/collective_records.hpp"
+#include "meshwright/calibrate/collective_bands.hpp"
 #include "meshwright/collectives/evaluate.hpp"
 #include "meshwright/core/units.hpp"
 #include "table.hpp"
@@ -121,16 +121,33 @@ std::vector<Row> modelled_rows(CostModel model, const CollectiveTable& table, co
 double gigabytes_a_second(Bytes bytes, Seconds time) { return (bytes / time).value() * 1e-9; }
 double algbw(const Row& row) { return gigabytes_a_second(row.bytes, row.time); }
 
-Json row_json(const Row& row, double factor) {
-  return {{"bytes", row.bytes.value()}, {"time_us", row.time.value() * 1e6},
-          {"algbw_gbps", algbw(row)},   {"busbw_gbps", algbw(row) * factor},
-          {"algo", row.algorithm},      {"proto", row.protocol},
-          {"limiting_link", row.link}};
+/// Where published tables lie about times of this kind; a model other than the calibrated one has none.
+const CollectiveBand* band_of(const Row& row, const CollectiveTable& table, CostModel model) {
+  if (model != CostModel::calibrated) return nullptr;
+  return &published_collective_bands()[collective_class(table.place.levels.size() > 1, row.bytes)];
 }
 
-void print_rows(const std::vector<Row>& rows, double factor) {
+Json row_json(const Row& row, double factor, const CollectiveBand* band) {
+  Json out = {{"bytes", row.bytes.value()}, {"time_us", row.time.value() * 1e6},
+              {"algbw_gbps", algbw(row)},   {"busbw_gbps", algbw(row) * factor},
+              {"algo", row.algorithm},      {"proto", row.protocol},
+              {"limiting_link", row.link}};
+  if (band != nullptr) {
+    out["time_p10_us"] = band->low * row.time.value() * 1e6;
+    out["time_p90_us"] = band->high * row.time.value() * 1e6;
+  }
+  return out;
+}
+
+std::string band_text(const Row& row, const CollectiveBand* band) {
+  if (band == nullptr) return "-";
+  return fmt::format("{:.4g}-{:.4g}", band->low * row.time.value() * 1e6, band->high * row.time.value() * 1e6);
+}
+
+void print_rows(const std::vector<Row>& rows, double factor, const CollectiveTable& asked, CostModel model) {
   Table table({{"size (B)"},
                {"time (us)"},
+               {"P10-P90"},
                {"algbw (GB/s)"},
                {"busbw (GB/s)"},
                {"algorithm", Align::left},
@@ -138,8 +155,8 @@ void print_rows(const std::vector<Row>& rows, double factor) {
                {"limiting link", Align::left}});
   for (const Row& row : rows) {
     table.add({fmt::format("{:.0f}", row.bytes.value()), fmt::format("{:.2f}", row.time.value() * 1e6),
-               fmt::format("{:.2f}", algbw(row)), fmt::format("{:.2f}", algbw(row) * factor), row.algorithm,
-               row.protocol, row.link});
+               band_text(row, band_of(row, asked, model)), fmt::format("{:.2f}", algbw(row)),
+               fmt::format("{:.2f}", algbw(row) * factor), row.algorithm, row.protocol, row.link});
   }
   std::cout << table.render();
 }
@@ -176,12 +193,12 @@ void run(const Options& o, const Globals& globals) {
     Json document = {
         {"collective", name(table.collective)}, {"cluster", cluster.name}, {"ranks", table.ranks},
         {"platform", table.platform.name},      {"rows", Json::array()},   {"assumptions", cluster.assumptions}};
-    for (const Row& row : rows) document["rows"].push_back(row_json(row, factor));
+    for (const Row& row : rows) document["rows"].push_back(row_json(row, factor, band_of(row, table, model)));
     return print_json(document);
   }
   std::cout << fmt::format("{} of {} ranks on {} ({})\n\n", name(table.collective), table.ranks, cluster.name,
                            table.platform.name);
-  print_rows(rows, factor);
+  print_rows(rows, factor, table, model);
 }
 
 }  // namespace

@@ -65,9 +65,15 @@ Json next_runs_json(std::span<const NextRun> next) {
 }
 
 std::string own_check_text(const OwnRunsCheck& check) {
-  Table coverage({{"left out in turn", Align::left}, {"runs"}, {"within P10 to P90, %"}});
-  for (const Coverage& c : check.coverage)
-    coverage.add({"each " + c.left_out, fmt::format("{}", c.runs), percent(c.inside)});
+  Table coverage({{"left out in turn", Align::left},
+                  {"runs"},
+                  {"within P10 to P90, %"},
+                  {"memory peaks"},
+                  {"within P10 to P90, %"}});
+  for (const Coverage& c : check.coverage) {
+    coverage.add({"each " + c.left_out, fmt::format("{}", c.runs), percent(c.inside), fmt::format("{}", c.peaks),
+                  percent(c.holding)});
+  }
   Table sites({{"source | device | stack", Align::left},
                {"runs"},
                {"judged"},
@@ -96,10 +102,15 @@ std::string own_check_text(const OwnRunsCheck& check) {
 Json own_check_json(const OwnRunsCheck& check) {
   Json out = {{"coverage", Json::array()}, {"sites", Json::array()}, {"means", Json::array()}};
   for (const Coverage& c : check.coverage)
-    out["coverage"].push_back({{"left_out", c.left_out}, {"runs", c.runs}, {"inside", c.inside}});
+    out["coverage"].push_back({{"left_out", c.left_out},
+                               {"runs", c.runs},
+                               {"inside", c.inside},
+                               {"peaks", c.peaks},
+                               {"peaks_inside", c.holding}});
   const auto site = [](const SiteCheck& s) {
-    return Json{{"site", s.site},   {"runs", s.runs},     {"configurations", s.configurations},
-                {"error", s.error}, {"inside", s.inside}, {"regret", s.regret}};
+    return Json{{"site", s.site},    {"runs", s.runs},     {"configurations", s.configurations},
+                {"error", s.error},  {"inside", s.inside}, {"regret", s.regret},
+                {"hedged", s.hedged}};
   };
   for (const SiteCheck& s : check.sites) out["sites"].push_back(site(s));
   for (const SiteCheck& s : own_runs_means(check)) out["means"].push_back(site(s));

@@ -198,8 +198,12 @@ nlohmann::ordered_json document_of(const Job& job, const Plan& plan, const std::
   }
   if (!plan.result.best.empty()) {
     const Layout& best = plan.result.best.front().prediction.layout;
-    if (const auto nearest = nearest_run(with_accelerators(job, best.accelerators()), best))
-      document["nearest_run"] = {{"id", nearest->id}, {"distance", nearest->distance}, {"words", nearest->words}};
+    const Job used = with_accelerators(job, best.accelerators());
+    const auto set = [&](const char* key, const std::optional<NearestRun>& nearest) {
+      if (nearest) document[key] = {{"id", nearest->id}, {"distance", nearest->distance}, {"words", nearest->words}};
+    };
+    set("nearest_run", nearest_run(used, best));
+    set("nearest_own_run", nearest_own_run(used, best));
   }
   if (!runs.empty()) document["run_assumptions"] = assumption_lines(assumptions);
   return document;
@@ -215,6 +219,7 @@ void print_people(const Job& whole, const Plan& plan, const SearchOptions& optio
   out += bold("Recommended layout") + "\n" + summary_text(job, best) + "\n";
   out += waterfall_text(best) + "\n" + runners_up(result, options) + front_text(result, options);
   if (!plan.standings.words.empty()) out += said("Too close to call", {plan.standings.words});
+  if (const auto own = nearest_own_run(job, best.layout)) out += said("Nearest of your own runs", {own->words});
   if (const auto nearest = nearest_run(job, best.layout)) out += said("Nearest published run", {nearest->words});
   out += why_not_text(plan.why_not) + said("Fewer would do", words_of(plan.alternatives)) + helps_text(plan.helps);
   if (!runs.empty()) out += run_text(runs.front());

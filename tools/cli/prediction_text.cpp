@@ -98,7 +98,8 @@ std::string summary_text(const Job& job, const Prediction& p) {
                                        format_count(p.tokens_per_s_per_gpu * job.accelerators)));
   out += row("MFU", fmt::format("{} ({} per GPU, model FLOPs; HFU {})", format_percent(p.mfu),
                                 format(FlopsPerSecond::base(flops)), format_percent(p.hfu)));
-  out += row("memory", fit_text(job, p) + fmt::format(" (worst stage {})", p.memory.stage));
+  out += row("memory", fit_text(job, p) + fmt::format(" (worst stage {}; P10-P90 {} to {})", p.memory.stage,
+                                                      format(p.memory_p10), format(p.memory_p90)));
   return out + row("placement", placement_text(p.placement));
 }
 

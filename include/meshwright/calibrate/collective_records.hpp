@@ -61,6 +61,8 @@ struct CollectiveCheck {
   int ranks = 0;
   std::vector<CheckedRow> rows;
   std::string skipped;
+  std::string source{};
+  bool leaves_domain = false;  ///< the group's slowest level is the network
 };
 
 /// Predicted beside measured, row by row.

@@ -38,7 +38,8 @@ MediaFit fit_media(const std::vector<CollectiveTable>& tables, const std::vector
 /// Errors of tables that a fit had not seen.
 struct MediaLeftOut {
   int folds = 0;
-  ErrorSummary large, small;  ///< rows from 1 MiB, rows up to 64 KiB
+  ErrorSummary large, small;            ///< rows from 1 MiB, rows up to 64 KiB
+  std::vector<CollectiveCheck> checks;  ///< of all tables, by fits that had not seen them
 };
 /// The sources of the tables dealt into `folds` by their titles; each fold predicted by the fit of all others.
 MediaLeftOut cross_validate(const std::vector<CollectiveTable>& tables, const std::vector<Medium>& start, int folds = 3,

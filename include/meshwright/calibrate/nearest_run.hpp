@@ -15,5 +15,9 @@ struct NearestRun {
 
 /// The published run that is most like the job in this layout; nothing where none says its degrees.
 std::optional<NearestRun> nearest_run(const Job& job, const Layout& layout);
+/// The same of the own runs that the job's overlay carries (own_runs.measured).
+std::optional<NearestRun> nearest_own_run(const Job& job, const Layout& layout);
+/// A run as the overlay carries it: {"id", "device", "stack", "format", "experts", "sizes" {...}}.
+std::string run_shape_json(const std::string& id, const Job& job, const Layout& layout);
 
 }  // namespace meshwright::calibrate

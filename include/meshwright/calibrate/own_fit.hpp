@@ -37,6 +37,7 @@ struct OwnRun {
   Layout layout;
   Seconds measured;
   Traits traits{};
+  std::string id{};  ///< the record's, or the file's
 };
 /// The runs of records that can be predicted and were not sick, reruns as one.
 std::vector<OwnRun> own_runs(std::span<const RunRecord> records, const Spread& spread = published_spread());

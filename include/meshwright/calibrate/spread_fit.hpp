@@ -14,7 +14,9 @@ namespace meshwright::calibrate {
 struct Coverage {
   std::string left_out;  ///< "source", "device", "model", "release", "site"
   int runs = 0;
-  double inside = 0;  ///< share, by bands from the other four fifths of the sources
+  double inside = 0;   ///< share, by bands from the other four fifths of the sources
+  int peaks = 0;       ///< runs with a peak of device memory
+  double holding = 0;  ///< share of those within the band of memory
 };
 
 /// A site (a source's runs of one device and stack) as somebody who has one, then three runs of his own there would
@@ -24,6 +26,7 @@ struct SiteCheck {
   int runs = 0, configurations = 0;       ///< records; configurations that are judged: own runs are not
   std::vector<double> error{}, inside{};  ///< before, after one, after three: means over the judged
   std::vector<double> regret{};           ///< the same; empty where no job has layouts to choose among
+  std::vector<double> hedged{};           ///< the same by least expected regret, in place of least predicted time
 };
 
 struct OwnRunsCheck {

@@ -19,6 +19,15 @@ struct PrecisionRecipe {
   Recipe recipe;
 };
 
+/// What own runs told of steps of one model, sequence, format and kind of training, beyond what figures explain. In
+/// overlays of `calibrate runs` alone.
+struct WorkTime {
+  std::string model;
+  int seq_len = 0;
+  std::string precision, trainable;
+  double time = 1;  ///< a step over what its figures say
+};
+
 /// Facts and fitted parameters of one stack at one release, each with its source in the data file.
 struct Framework {
   std::string name;                  ///< "megatron-core"
@@ -40,6 +49,8 @@ struct Framework {
   StackKernels kernels;
   Recipe recipe;                              ///< of a job that does not say; complete_recipe() picks by precision
   std::vector<PrecisionRecipe> by_precision;  ///< where a precision changes it
+  std::vector<WorkTime> works;                ///< of own runs
+  double work_time = 1;                       ///< that of the job at hand, of `works`
 };
 
 /// visit(key, part) for each part.

@@ -81,6 +81,8 @@ double fits_probability(const MemoryConstants& constants, const Memory& memory) 
 inline bool plannable(const MemoryConstants& constants, const Memory& memory) noexcept {
   return memory.reserved <= constants.usable;
 }
+/// By the probability that it fits.
+Fit fit(double probability) noexcept;
 Fit fit(const MemoryConstants& constants, const Memory& memory) noexcept;
 Fit fit(const Job& job, const Memory& memory);
 

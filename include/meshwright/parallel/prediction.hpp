@@ -98,8 +98,9 @@ struct Prediction {
   Memory memory;
   Fit fit = Fit::fits;
   double fits_probability = 1;
-  Seconds step_time{};   ///< total(time)
-  Seconds p10{}, p90{};  ///< band from the residuals of its class in docs/accuracy.md
+  Bytes memory_p10{}, memory_p90{};  ///< band of memory.reserved, from the residuals of its class in docs/accuracy.md
+  Seconds step_time{};               ///< total(time)
+  Seconds p10{}, p90{};              ///< band from the residuals of its class in docs/accuracy.md
   double tokens_per_s_per_gpu = 0;
   double mfu = 0, hfu = 0;  ///< FlopsConvention::causal over the dense peak of the GEMM format
   double model_flops = 0;   ///< a step, all devices

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "meshwright/parallel/job.hpp"
+#include "meshwright/parallel/spread.hpp"
 
 namespace meshwright::parallel {
 
@@ -28,6 +29,7 @@ struct RunField {
   /// Whether the fit to published runs may move it, where benchmarks say less of it than runs; null = wherever it
   /// enters. One's own runs may move all.
   bool (*published)(const Job&, const Layout&) = nullptr;
+  double TraitSpread::*by_traits = nullptr;  ///< its prior is as wide as this, by what holds of the job, not `spread`
 };
 std::span<const RunField> run_fields();
 /// The row of that name.

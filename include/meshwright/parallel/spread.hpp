@@ -25,6 +25,7 @@ struct TraitSpread {
   double own = 0;      ///< to what figures of stack and machine don't explain: of a configuration alone
   double shared = 0;   ///< the same, common to all layouts of one job
   double stretch = 0;  ///< to how far figures of a site lie from the shipped ones, over FigureSpread::spread
+  double memory = 0;   ///< to the error of a peak of device memory
 };
 
 /// A figure of run_fields(), and how far the sites' own lie from the shipped one, in log units.
@@ -41,7 +42,7 @@ struct Tails {
 struct Spread {
   std::vector<FigureSpread> figures;
   std::array<TraitSpread, trait_count> traits;
-  Tails without_own_runs, with_own_runs;
+  Tails without_own_runs, with_own_runs, of_memory;
   std::vector<std::string> devices, stacks;  ///< of which runs are published
   /// Standard errors of the logs of what was fitted to published runs, by owner and field (data/fitted/runs.json).
   std::map<std::string, double> errors{};
@@ -52,8 +53,8 @@ struct Spread {
   double sum(const Traits& traits, double TraitSpread::*member) const;
 };
 
-/// {"description", "figures" {field: spread}, "traits" {name: {"total", "own", "shared", "stretch"}}, "tails"
-/// {"without_own_runs": [low, high], "with_own_runs": ...}, "devices", "stacks"}.
+/// {"description", "figures" {field: spread}, "traits" {name: {"total", "own", "shared", "stretch", "memory"}},
+/// "tails" {"without_own_runs": [low, high], "with_own_runs": ..., "of_memory": ...}, "devices", "stacks"}.
 Spread read_spread(const Reader& document);
 std::string to_json(const Spread& spread, std::string_view description);
 /// The one that ships.

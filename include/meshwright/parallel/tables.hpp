@@ -105,6 +105,7 @@ struct StepConstants {
   double drained = 0;  ///< share of the shorter of host and device, where one waits for the other, that is added
   bool crosses_nodes = false;                 ///< the job is larger than a node
   bool keeps_gathered_with_pipeline = false;  ///< ZeRO-3 gathers once a step where there is a pipeline
+  double work_time = 1;                       ///< every term of a step over what figures say (Framework::work_time)
 };
 
 /// The tables of a job. Not thread-safe while entries() still adds; fill them first, then read from any thread.

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "meshwright/parallel/job.hpp"
 #include "meshwright/parallel/step.hpp"
@@ -20,6 +21,12 @@ struct Outcome {
   Seconds time{};  ///< total(step.time)
 };
 
+/// A layout among the best, as an objective of survivors sees it.
+struct Survivor {
+  const Job& job;
+  const parallel::Prediction& prediction;
+};
+
 struct Objective {
   std::string name;     ///< "time"
   std::string title{};  ///< "step time"
@@ -31,13 +38,13 @@ struct Objective {
   /// is passed over.
   std::function<double(const Job&, Seconds)> least{};
   /// What the layouts that `value` ranks highest are ranked by in the end, where it takes too long to ask of every
-  /// layout. Empty: `value` itself.
-  std::function<double(const parallel::Prediction&)> of_survivors{};
+  /// layout or depends on the others. Empty: `value` itself.
+  std::function<std::vector<double>(std::span<const Survivor>)> of_survivors{};
   /// The objective weighs accelerators: fewer than the job has may be better (SearchOptions::accelerators).
   bool over_counts = false;
 };
 
-/// time, p90, memory, gpus, gpu-time.
+/// time, p90, regret, memory, gpus, gpu-time.
 std::span<const Objective> objectives();
 /// By name; Error(where, ...) with the nearest spelling.
 const Objective& objective(std::string_view name, const std::string& where);

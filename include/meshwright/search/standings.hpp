@@ -11,7 +11,7 @@ namespace meshwright::search {
 /// One of the best layouts beside the others.
 struct Standing {
   double beats_best = 0;       ///< probability that it is faster than the first
-  double expected_regret = 0;  ///< of taking it: expected loss of time against the best other one, as a fraction
+  double expected_regret = 0;  ///< of taking it: expected loss of time against the fastest of them, as a fraction
 };
 
 struct Standings {
