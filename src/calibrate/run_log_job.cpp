@@ -123,12 +123,19 @@ Sizes sizes_of(const Stated& stated, const RunLog& log, const LogCompletion& sai
   return s;
 }
 
+/// Sequences of a pass: a pipeline's are stated by their size or by their number, where the stack has keys of them.
+double micro_batch_of(const Stated& stated, const Sizes& sizes, bool piped) {
+  const double size = stated.number("pipeline_micro_batch"), number = stated.number("pipeline_micro_batches");
+  if (piped && size > 0) return size;
+  const double passes = number * std::max(1.0, sizes.dp) * std::max(1.0, sizes.accumulation);
+  return piped && passes > 0 && sizes.global_batch > 0 ? sizes.global_batch / passes : sizes.micro_batch;
+}
+
 /// What the rows give as a layout, with what only the sizes tell.
 Json layout_of(const Stated& stated, const RunLog& log, const LogCompletion& said, Sizes& sizes) {
   Json layout = stated.object("layout.");
   sizes = sizes_of(stated, log, said, layout);
-  const double pipeline = stated.number("pipeline_micro_batch");
-  const double micro = pipeline > 0 && layout_number(layout, "pp", 1) > 1 ? pipeline : sizes.micro_batch;
+  const double micro = micro_batch_of(stated, sizes, layout_number(layout, "pp", 1) > 1);
   if (micro >= 1) layout["micro_batch"] = whole_number(micro);
   const double shard = stated.number("dp_shard"), replicate = stated.number("dp_replicate");
   if (shard > 1 && replicate > 1) layout["hsdp_shard"] = whole_number(shard);

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 
 #include "meshwright/parallel/constraints.hpp"
 #include "meshwright/parallel/placement.hpp"
@@ -55,9 +56,27 @@ void add_torchtitan_pipeline(Flags& flags, const Job& job, const Layout& layout)
 
 bool is_fp8(const Precision& precision) { return precision.gemm == DType::fp8; }
 
+/// maxtext/configs/types.py, QuantizationType.
+struct Quantization {
+  std::string_view precision, maxtext;
+};
+constexpr std::array<Quantization, 6> quantizations = {{{"int8", "int8"},
+                                                        {"fp8", "fp8"},
+                                                        {"fp8-ds", "te_fp8_delayedscaling"},
+                                                        {"fp8-cs", "te_fp8_currentscaling"},
+                                                        {"mxfp8", "te_mxfp8"},
+                                                        {"nvfp4", "te_nvfp4"}}};
+
+[[noreturn]] void refuse_precision(std::string_view dialect, const Precision& precision, std::string_view why) {
+  throw Error("--flags", fmt::format("{} cannot configure {}: {}", dialect, precision.name, why));
+}
+
 }  // namespace
 
+/// components/quantization: formats of linear layers are arguments of a model's entry in its config registry, no flags.
 Flags torchtitan_flags(const Job& job, const Layout& layout) {
+  if (job.precision.gemm != job.precision.rest)
+    refuse_precision("torchtitan", job.precision, "its converters are arguments of model_registry(quantization=[...])");
   Flags flags;
   const bool shards = layout.zero_stage > 1;
   const int shard = !shards ? 1 : layout.hsdp_shard > 0 ? layout.hsdp_shard / layout.cp : layout.dp;
@@ -117,6 +136,15 @@ Flags deepspeed_flags(const Job& job, const Layout& layout) {
   return flags;
 }
 
+/// Checkpoints wrap whole blocks: the attention core alone is no choice.
+bool recomputes_blocks(std::string_view dialect, const Layout& layout) {
+  if (layout.recompute == Recompute::selective)
+    throw Error("--flags", fmt::format("{} cannot configure recompute selective: its checkpoints wrap whole blocks; "
+                                       "expected none or full, as with --exclude recompute=selective",
+                                       dialect));
+  return layout.recompute == Recompute::full;
+}
+
 Flags fsdp_flags(const Job& job, const Layout& layout) {
   Flags flags;
   const bool hybrid = layout.hsdp_shard > 0;
@@ -128,7 +156,7 @@ Flags fsdp_flags(const Job& job, const Layout& layout) {
   add(flags, "device_train_microbatch_size", layout.micro_batch);
   add(flags, "fsdp_config.sharding_strategy", strategy);
   add(flags, "fsdp_config.mixed_precision", "PURE");
-  add(flags, "fsdp_config.activation_checkpointing", layout.recompute != Recompute::none);
+  add(flags, "fsdp_config.activation_checkpointing", recomputes_blocks("fsdp", layout));
   add(flags, "fsdp_config.limit_all_gathers", true);
   if (hybrid) add(flags, "fsdp_config.data_parallel_shard_degree", layout.hsdp_shard);
   add(flags, "precision", is_fp8(job.precision) ? "amp_fp8" : "amp_bf16");
@@ -163,7 +191,8 @@ Flags maxtext_flags(const Job& job, const Layout& layout) {
       layout.recompute == Recompute::full        ? "full"
       : layout.recompute == Recompute::selective ? "save_qkv_proj"
                                                  : "minimal");
-  if (is_fp8(job.precision)) add(flags, "quantization", "fp8");
+  const auto row = std::ranges::find(quantizations, job.precision.name, &Quantization::precision);
+  if (row != quantizations.end()) add(flags, "quantization", row->maxtext);
   return flags;
 }
 
@@ -187,7 +216,7 @@ Flags accelerate_flags(const Job& job, const Layout& layout) {
     add(flags, "fsdp_config.fsdp_auto_wrap_policy", "TRANSFORMER_BASED_WRAP");
     add(flags, "fsdp_config.fsdp_state_dict_type", "SHARDED_STATE_DICT");
     add(flags, "fsdp_config.fsdp_offload_params", job.recipe.offload.optimizer);
-    add(flags, "fsdp_config.fsdp_activation_checkpointing", layout.recompute != Recompute::none);
+    add(flags, "fsdp_config.fsdp_activation_checkpointing", recomputes_blocks("accelerate", layout));
     const std::string prefix = "parallelism_config.parallelism_config_";
     add(flags, prefix + "dp_replicate_size", layout.dp / std::max(1, shard));
     add(flags, prefix + "dp_shard_size", shard);

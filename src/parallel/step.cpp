@@ -66,18 +66,19 @@ Slot make_slot(const StageKind& kind, const StepConstants& c, const Entries& e, 
   const bool gathers = gathers_each_pass(c, l);
   for (const StageSection& section : kind.sections) {
     const BlockCost& block = e.shard->sections[section.section];
-    add(slot, section, block, l.recompute);
-    const Seconds launching = section.runs * block.host[static_cast<std::size_t>(l.recompute)];
+    const Recompute mode = recompute_of(section, l);
+    add(slot, section, block, mode);
+    const Seconds launching = section.runs * block.host[static_cast<std::size_t>(mode)];
     host += launching, drained += block.drained * launching;
-    const Seconds moved = moved_share * block.moved[static_cast<std::size_t>(l.recompute)];
+    const Seconds moved = moved_share * block.moved[static_cast<std::size_t>(mode)];
     if (moved > Seconds{}) {
       moving += section.runs * overlap(block.forward.total(), moved, c.overlap_slowdown).exposed;
       moving += section.runs * overlap(block.backward.total(), moved, c.overlap_slowdown).exposed;
     }
-    if (gathers) add_gathers(slot, section.runs, block, c, e, l.recompute);
+    if (gathers) add_gathers(slot, section.runs, block, c, e, mode);
   }
-  const double passes = l.recompute == Recompute::full ? 4 : 3;
-  const Seconds gpu = slot.total() + kind.blocks * passes * c.layer_overhead + moving;
+  const double redone = l.recompute == Recompute::full ? kind.blocks - kind.kept : 0;
+  const Seconds gpu = slot.total() + (3 * kind.blocks + redone) * c.layer_overhead + moving;
   if (l.pp > 1 && c.crosses_nodes) host += kind.blocks * (l.tp - 1) * c.pipeline_send_host;
   // Where the host waits for the device, the device waits for the host after it.
   const double waiting = host.value() > 0 ? drained / host : 0;

@@ -1,6 +1,7 @@
 #include "search/bound.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace meshwright::search {
 namespace {
@@ -11,8 +12,8 @@ constexpr double rounding = 1 - 1e-9;
 }  // namespace
 
 LeastPass least_pass(const ShardCosts& costs, const std::vector<ModelSection>& sections) {
-  LeastPass least{};
-  LeastPass host{};
+  std::array<Seconds, 3> least{}, host{};
+  Seconds redone = Seconds::base(std::numeric_limits<double>::infinity());
   for (std::size_t i = 0; i < sections.size(); ++i) {
     const BlockCost& section = costs.sections[i];
     for (std::size_t mode = 0; mode < least.size(); ++mode) {
@@ -20,9 +21,11 @@ LeastPass least_pass(const ShardCosts& costs, const std::vector<ModelSection>& s
           sections[i].count * (section.forward.total() + section.backward.total() + section.recompute[mode].total());
       host[mode] += sections[i].count * section.host[mode];
     }
+    if (sections[i].kind == SectionKind::block) redone = std::min(redone, section.recompute[2].total());
   }
+  const Seconds kept = least.front();
   for (std::size_t mode = 0; mode < least.size(); ++mode) least[mode] = std::max(least[mode], host[mode]);
-  return least;
+  return {least, kept, redone};
 }
 
 Seconds least_step(Seconds pass, const Layout& layout, int global_batch) {

@@ -1,5 +1,6 @@
 #pragma once
 // Times that no layout of a part of the space goes below, from table entries alone.
+#include <algorithm>
 #include <array>
 
 #include "meshwright/parallel/tables.hpp"
@@ -12,7 +13,14 @@ namespace meshwright::search {
 ///
 /// Why it is a bound. A stage's slot is at least the passes of its blocks and at least its host time (step.cpp), so the
 /// slots of all stages sum to at least this; the slowest stage is at least the mean.
-using LeastPass = std::array<Seconds, 3>;
+struct LeastPass {
+  std::array<Seconds, 3> all{};  ///< by Recompute
+  Seconds kept;                  ///< without any recompute, and without the host
+  Seconds redone;                ///< of one block under full recompute, the least of all kinds
+  Seconds of(Recompute mode) const { return all[static_cast<std::size_t>(mode)]; }
+  /// Where full recompute does `layers` blocks again.
+  Seconds partly(double layers) const { return std::max(all.front(), kept + layers * redone); }
+};
 LeastPass least_pass(const ShardCosts& costs, const std::vector<ModelSection>& sections);
 
 /// The least step of `pass` with these degrees: m (pass / pp), and with 1F1B, interleaving or GPipe the bubble of equal

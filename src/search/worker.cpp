@@ -36,7 +36,7 @@ Worker::Worker(const Job& job, const SearchOptions& options)
       sections_(model_sections(job.model)),
       memory_constants_(memory_constants(job)),
       shardings_(shardings(job, options.space)),
-      recomputes_(recomputes(options.space)),
+      any_recompute_(recomputes(job, options.space, job.model.layers)),
       bounded_(options.objective.least && options.pareto.empty()),
       tables_(job),
       found_(options.top, options.variants) {
@@ -56,7 +56,11 @@ const std::vector<Worker::Shape>& Worker::shapes(const ShardChoice& shard) {
         layout.schedule = schedule;
         const StageSplit split = split_of(job_, limits, layout);
         if (!limits.filter.admits(Axis::stage_split, static_cast<int>(split))) continue;
-        entry->second.push_back({pp, vp, data_degree(job_, limits, shard, pp), schedule, split});
+        layout.stage_split = split;
+        const ChunkDepths depths = chunk_depths(job_, layout);
+        const auto [recompute, unseen] = recomputes_.try_emplace(depths.most);
+        if (unseen) recompute->second = recomputes(job_, limits, depths.most);
+        entry->second.push_back({pp, vp, data_degree(job_, limits, shard, pp), schedule, split, depths, &recompute->second});
       }
     }
   }
@@ -81,9 +85,16 @@ Seconds Worker::fastest_pass(const ShardChoice& shard, const Overlaps& all) {
     auto& pass = known[index_of(shape.schedule)];
     if (pass) continue;
     pass = passes();
-    for (const Recompute mode : recomputes_) fastest = std::min(fastest, (*pass)[static_cast<std::size_t>(mode)]);
+    for (const RecomputeChoice& choice : any_recompute_) fastest = std::min(fastest, pass_at_least(*pass, choice, 0));
   }
   return fastest;
+}
+
+/// Of a layout whose every chunk has `chunk_layers` or more.
+Seconds Worker::pass_at_least(const LeastPass& pass, const RecomputeChoice& choice, int chunk_layers) const {
+  if (choice.layers == 0) return pass.of(choice.mode);
+  const double chunks = static_cast<double>(split_ways(layout_));
+  return pass.partly(chunks * std::min(choice.layers, chunk_layers));
 }
 
 double Worker::value_at_least(Seconds time) const { return options_.objective.least(job_, time); }
@@ -104,13 +115,13 @@ std::optional<double> Worker::least(const ShardChoice& shard) {
     for (const Shape& shape : shapes(shard)) {
       take(shape);
       if (const Rule rule = refused_whatever_states(job_, layout_); rule != nullptr) {
-        refused[index_of(rule)] += shardings_.size() * recomputes_.size();
+        refused[index_of(rule)] += shardings_.size() * shape.recomputes->size();
         continue;
       }
       for (const Sharding& sharding : shardings_) {
         layout_.zero_stage = sharding.zero_stage, layout_.hsdp_shard = sharding.hsdp_shard;
         if (const Rule rule = refused_by_states(job_, layout_); rule != nullptr) {
-          refused[index_of(rule)] += recomputes_.size();
+          refused[index_of(rule)] += shape.recomputes->size();
           continue;
         }
         if (!bounded_) return 0;
@@ -127,8 +138,9 @@ std::optional<double> Worker::least(const ShardChoice& shard) {
 }
 
 void Worker::pass_over(const ShardChoice& shard) {
-  const std::uint64_t layouts =
-      overlaps(job_, options_.space, shard).size() * shapes(shard).size() * shardings_.size() * recomputes_.size();
+  std::uint64_t choices = 0;
+  for (const Shape& shape : shapes(shard)) choices += shape.recomputes->size();
+  const std::uint64_t layouts = overlaps(job_, options_.space, shard).size() * shardings_.size() * choices;
   counts.considered += layouts;
   counts.passed_over += layouts;
 }
@@ -142,32 +154,32 @@ void Worker::visit(const ShardChoice& shard, double threshold) {
     known_.assign(pipeline_schedules().size(), std::nullopt);
     for (const Shape& shape : shapes(shard)) {
       take(shape);
-      visit_shape();
+      visit_shape(shape);
     }
   }
   best.merge(found_);
 }
 
-void Worker::keep_recomputes() {
+void Worker::keep_recomputes(const Shape& shape) {
   if (!bounded_) {
-    kept_ = recomputes_;
+    kept_ = *shape.recomputes;
     return;
   }
   auto& known = known_[index_of(layout_.schedule)];
   if (!known) known = passes();
   kept_.clear();
-  for (const Recompute mode : recomputes_) {
-    const Seconds pass = (*known)[static_cast<std::size_t>(mode)];
-    if (!worse(least_step(pass, layout_, job_.global_batch))) kept_.push_back(mode);
+  for (const RecomputeChoice& choice : *shape.recomputes) {
+    const Seconds pass = pass_at_least(*known, choice, shape.depths.least);
+    if (!worse(least_step(pass, layout_, job_.global_batch))) kept_.push_back(choice);
   }
 }
 
-void Worker::visit_shape() {
-  keep_recomputes();
-  counts.considered += shardings_.size() * recomputes_.size();
-  counts.passed_over += shardings_.size() * (recomputes_.size() - kept_.size());
+void Worker::visit_shape(const Shape& shape) {
+  keep_recomputes(shape);
+  counts.considered += shardings_.size() * shape.recomputes->size();
+  counts.passed_over += shardings_.size() * (shape.recomputes->size() - kept_.size());
   if (kept_.empty()) return;
-  layout_.recompute = Recompute::none;  // no rule refuses it
+  layout_.recompute = Recompute::none, layout_.recompute_layers = 0;  // no rule refuses it
   if (const Rule rule = refused_whatever_states(job_, layout_); rule != nullptr) {
     counts.by_rule[index_of(rule)] += shardings_.size() * kept_.size();
     return;
@@ -183,15 +195,17 @@ void Worker::visit_shape() {
 }
 
 void Worker::visit_recomputes() {
-  const Entries entries = tables_.entries(layout_);
-  for (const Recompute recompute : kept_) {
-    layout_.recompute = recompute;
-    // The rule on overlapped experts is the only one that asks for recompute.
-    const Rule rule = layout_.ep_comm_overlap ? refused_by(job_, layout_) : nullptr;
+  layout_.recompute = Recompute::none, layout_.recompute_layers = 0;
+  const Entries whole = tables_.entries(layout_);
+  for (const auto& [mode, layers] : kept_) {
+    layout_.recompute = mode, layout_.recompute_layers = layers;
+    // The rules on overlapped experts and on some layers are the only ones that ask for recompute.
+    const bool asked = layout_.ep_comm_overlap || layers > 0;
+    const Rule rule = asked ? refused_by(job_, layout_) : nullptr;
     if (rule != nullptr) {
       ++counts.by_rule[index_of(rule)];
     } else {
-      evaluate(entries);
+      evaluate(layers > 0 ? tables_.entries(layout_) : whole);
     }
   }
 }

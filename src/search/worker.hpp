@@ -48,6 +48,8 @@ class Worker {
     int pp, vp, dp;
     PipelineSchedule schedule;
     StageSplit split;
+    ChunkDepths depths;
+    const std::vector<RecomputeChoice>* recomputes;  // of recomputes_
   };
   /// A schedule may put communication beside compute, so each has its own.
   using PassOfSchedule = std::vector<std::optional<LeastPass>>;
@@ -57,8 +59,9 @@ class Worker {
   Seconds fastest_pass(const ShardChoice& shard, const Overlaps& all);
   double value_at_least(Seconds time) const;
   bool worse(Seconds least_time) const;
-  void keep_recomputes();
-  void visit_shape();
+  Seconds pass_at_least(const LeastPass& pass, const RecomputeChoice& choice, int chunk_layers) const;
+  void keep_recomputes(const Shape& shape);
+  void visit_shape(const Shape& shape);
   void visit_recomputes();
   void evaluate(const Entries& entries);
   void offer(const Step& step, Seconds time, const Memory& need);
@@ -69,7 +72,8 @@ class Worker {
   const std::vector<ModelSection> sections_;
   const MemoryConstants memory_constants_;
   const std::vector<Sharding> shardings_;
-  const std::vector<Recompute> recomputes_;
+  const std::vector<RecomputeChoice> any_recompute_;
+  std::map<int, std::vector<RecomputeChoice>> recomputes_;  // by the layers of the deepest chunk
   const bool bounded_;  // the objective has a bound, and no front wants the rest
   Tables tables_;
   std::map<std::pair<int, int>, std::vector<Shape>> shapes_;
@@ -79,7 +83,7 @@ class Worker {
   LayerMemory layers_;
   bool has_layers_ = false;
   PassOfSchedule known_;
-  std::vector<Recompute> kept_;  // recomputes of the shape that may be good enough
+  std::vector<RecomputeChoice> kept_;  // recomputes of the shape that may be good enough
   double threshold_ = 0;
   Collector found_;
 };

@@ -98,13 +98,21 @@ class Enumeration {
             }
             l.zero_stage = zero, l.hsdp_shard = shard, l.tp_comm_overlap = tensor, l.ep_comm_overlap = expert;
             for (const Recompute r : {Recompute::none, Recompute::selective, Recompute::full}) {
-              l.recompute = r;
+              l.recompute = r, l.recompute_layers = 0;
               add(l);
             }
+            const int depth = rules.recomputes_some ? deepest_chunk(l) : 1;
+            for (l.recompute_layers = 1; l.recompute_layers < depth; ++l.recompute_layers) add(l);
           }
         }
       }
     }
+  }
+
+  int deepest_chunk(const Layout& l) const {
+    int most = 0;
+    for (const Chunk& chunk : pipeline_chunks(job_.model, job_.framework, l)) most = std::max(most, chunk.layers);
+    return most;
   }
 
   void add(const Layout& l) {

@@ -90,9 +90,13 @@ TEST(Search, BoundsAreBelowEveryTime) {
       Layout beside = e.layout;
       beside.tp_comm_overlap = beside.tp > 1 && job.framework.rules.can_overlap_tp;
       beside.ep_comm_overlap = beside.ep > 1 && job.framework.rules.can_overlap_ep;
-      const auto mode = static_cast<std::size_t>(e.layout.recompute);
-      const Seconds own = least_pass(*tables.entries(e.layout).shard, sections)[mode];
-      const Seconds most = least_pass(*tables.entries(beside).shard, sections)[mode];
+      const auto pass = [&](const Layout& layout) {
+        const LeastPass least = least_pass(*tables.entries(layout).shard, sections);
+        const int layers = e.layout.recompute_layers;
+        if (layers == 0) return least.of(e.layout.recompute);
+        return least.partly(split_ways(e.layout) * std::min(layers, chunk_depths(job, e.layout).least));
+      };
+      const Seconds own = pass(e.layout), most = pass(beside);
       EXPECT_LE(least_step(own, e.layout, job.global_batch), e.time) << describe_layout(e.layout);
       EXPECT_LE(least_step_of_shard(most, e.layout, job.global_batch, job.accelerators), e.time)
           << describe_layout(e.layout);

@@ -18,6 +18,7 @@ struct Precision {
   double cast_bytes_per_element = 0;  ///< HBM traffic of quantising one GEMM input element (read + write + scales)
   double stored_input_bytes = 2;      ///< bytes kept for backward of one element of a GEMM input
   std::string_view note;
+  bool scaled_in_units = false;  ///< scales of blocks are applied by the matrix units, which devices with fp4 units have
 };
 
 const std::vector<Precision>& precisions();
