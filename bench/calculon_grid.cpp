@@ -1,19 +1,20 @@
-// GPT-3 175B on 4,096 A100 over the grid that Calculon's optimal search goes through for this job, every candidate looked
-// at and every one that fits timed: no bounds.
+// GPT-3 175B on 4,096 A100 over the grid that Calculon's optimal search goes through for this job, every candidate
+// looked at and every one that fits timed: no bounds.
 //
 //   calculon_grid [THREADS]
 //
 // The grid is that of `calculon llm-optimal-execution models/gpt3-175B.json 4096 4096 float16 systems/a100_80g.json`
-// (calculon-ai/calculon at caa4b11: calculon/llm/optimal_execution.py, lines 80-110 and 163-245; llm.py, lines 212-258):
-// 7,126,368 executions. Its choices that Meshwright has one answer for are looked at all the same, and counted apart:
-// tensor communication "p2p_rs_ag" (sends are scattered anyway), gathers done again backward, ring or pipelined overlap,
-// weights in second memory, and networks of axes that number ranks alike.
+// (calculon-ai/calculon at caa4b11: calculon/llm/optimal_execution.py, lines 80-110 and 163-245; llm.py, lines
+// 212-258): 7,126,368 executions. Its choices that Meshwright has one answer for are looked at all the same, and
+// counted apart: tensor communication "p2p_rs_ag" (sends are scattered anyway), gathers done again backward, ring or
+// pipelined overlap, weights in second memory, and networks of axes that number ranks alike.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <ctime>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -42,9 +43,9 @@ std::vector<int> divisors(int n) {
 Job job(bool activations_on_host, bool optimizer_on_host) {
   JobSpec spec{.model = "gpt3-175b", .seq_len = seq_len, .global_batch = batch, .precision = "fp16"};
   spec.cluster = {.of = "dgx-a100-80gb", .nodes = devices / 8};
-  spec.recipe = Reader::text(fmt::format(R"({{"offload": {{"activations": {}, "optimizer": {}}}}})", activations_on_host,
-                                         optimizer_on_host),
-                             "recipe");
+  spec.recipe = Reader::text(
+      fmt::format(R"({{"offload": {{"activations": {}, "optimizer": {}}}}})", activations_on_host, optimizer_on_host),
+      "recipe");
   return make_job(spec, builtin_catalog());
 }
 
@@ -229,9 +230,12 @@ int main(int argc, char** argv) {
   const auto start = std::chrono::steady_clock::now();
   const Found found = walk(jobs, threads);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  fmt::print("{} candidates ({} distinct), {} refused by rules, {} too large, {} timed: {:.2f} s with {} thread{}, {:.2f} M/s\n",
-             found.candidates, found.distinct, found.refused, found.too_large, found.timed, seconds, threads,
-             threads == 1 ? "" : "s", 1e-6 * static_cast<double>(found.candidates) / seconds);
+  const double processor = static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
+  fmt::print(
+      "{} candidates ({} distinct), {} refused by rules, {} too large, {} timed: {:.2f} s with {} thread{}, "
+      "{:.2f} s of processor time, {:.2f} M candidates/s of it\n",
+      found.candidates, found.distinct, found.refused, found.too_large, found.timed, seconds, threads,
+      threads == 1 ? "" : "s", processor, 1e-6 * static_cast<double>(found.candidates) / processor);
   fmt::print("best: {} order {}, {}: {}\n", describe_layout(found.layout), describe_order(*found.layout.order),
              found.variant.empty() ? "all on the device" : found.variant, format(found.time));
   return found.candidates == 7'126'368 ? 0 : 1;

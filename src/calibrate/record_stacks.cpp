@@ -114,6 +114,18 @@ bool tuned_by_vendor(const std::string& set) {
   return std::ranges::find(sets, set) != sets.end();
 }
 
+std::optional<int> documents_of(const std::string& set, const std::string& task, const std::string& version) {
+  if (task == "pretrain") return std::nullopt;
+  for (const Reader& entry : document().at("documents").items()) {
+    entry.allow_only({"sets", "version_has", "tokens"});
+    const auto sets = list(entry, "sets");
+    if (std::ranges::find(sets, set) == sets.end()) continue;
+    if (version.find(entry.string_or("version_has", "")) == std::string::npos) continue;
+    return entry.at("tokens").integer(1, parallel::largest_data_degree);
+  }
+  return std::nullopt;
+}
+
 std::string overlay_of_set(const std::string& set) {
   for (const Reader& entry : document().at("overlays").items()) {
     if (entry.at("set").string() == set) return entry.at("overlay").string();

@@ -1,5 +1,6 @@
 #pragma once
 // How records of stacks are read: the rows of data/recipes/record-stacks.json.
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,9 @@ std::string profile_of(std::string& stack, const std::string& version, const std
 Recompute recompute_meant(const std::string& version, Recompute recorded);
 /// Whether a source publishes the best layouts that a vendor found for its jobs.
 bool tuned_by_vendor(const std::string& set);
+/// Tokens of a document where a source's fine-tuning packs documents that attend to themselves alone; nothing where its
+/// sequences are whole.
+std::optional<int> documents_of(const std::string& set, const std::string& task, const std::string& version);
 /// The overlay that describes the machine of a source; "" where the catalogue does.
 std::string overlay_of_set(const std::string& set);
 

@@ -109,6 +109,9 @@ void read_job_of_record(const Reader& record, const Catalog& catalog, RunRecord&
   spec.framework = known_profile(run, spec, catalog);
   spec.precision = layout.string_or("precision", "bf16");
   spec.overlay = record.string_or("overlay", overlay_of_set(run.set));
+  if (const auto documents = documents_of(run.set, record.string_or("task", "pretrain"), spec.framework_version)) {
+    spec.document_len = std::min(*documents, spec.seq_len);
+  }
   const RecordFlags flags = flags_of_record(record);
   spec.recipe = flags.recipe;
   const UsualChoices& usual = usual_choices(run.framework);

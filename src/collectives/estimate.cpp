@@ -58,7 +58,8 @@ class Choice {
                  fmt::format("'{}' is not an algorithm{}", options_.algorithm, suggestion(options_.algorithm, valid)));
   }
   bool in_library(const Algorithm& row) const {
-    const std::string_view known_as = platform_.library == Library::nccl ? row.elsewhere.nccl : row.elsewhere.rccl;
+    const std::array known{row.elsewhere.nccl, row.elsewhere.rccl, row.elsewhere.torus};
+    const std::string_view known_as = known[static_cast<std::size_t>(platform_.library)];
     return !known_as.empty() && suits_domains(row, ladder_) &&
            (options_.nvls || !reduces_by(row, Traffic::in_switch)) &&
            (options_.collnet || !reduces_by(row, Traffic::in_network));

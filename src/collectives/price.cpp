@@ -181,13 +181,15 @@ bool add_own_levels(Sum& sum, const Algorithm& row, const Question& q) {
   const Shape shape = shape_of(ladder, runs, q.options);
   if (!row.supports(shape) || (row.routed && q.options.token_nodes * q.options.token_ranks == 0)) return false;
   const LevelCoefficients form = row.coefficients_of(shape);
+  const double most_rounds = std::ranges::max_element(form, {}, &Coefficients::rounds)->rounds;
   for (std::size_t l = 0; l < level_limit; ++l) {
     if (runs[l].size() == 0) continue;
     const auto levels = ladder.rungs().subspan(runs[l].first, runs[l].size());
     const auto slowest = std::ranges::min_element(levels, {}, [](const Rung& r) { return r.level->bandwidth; });
     const double wire = links * form[l].wire.value();
     const LevelLoad bytes{.hops = 0, .out = wire, .in = wire, .port = wire};
-    const LevelLoad hops{.hops = row.concurrent_levels && l > 0 ? 0.0 : form[l].rounds};
+    const double hops_here = !row.concurrent_levels ? form[l].rounds : l == 0 ? most_rounds : 0;
+    const LevelLoad hops{.hops = hops_here};
     const auto at = runs[l].first + static_cast<std::size_t>(slowest - levels.begin());
     if (!sum.add(bytes, 1, at, row.traffic) || !sum.add(hops, 1, runs[l].last - 1, row.traffic)) return false;
   }

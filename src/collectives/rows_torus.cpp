@@ -57,18 +57,21 @@ void add_passed_on(std::vector<Transfer>& out, const Shape& shape, const Part& p
   for_owners(shape, part, stage, owners, [&](int owner) { out.push_back({rank, target, owner * parts + part_index}); });
 }
 
-// All parts move in every round. Rotated parts need equal edges to stay in step.
+/// Every part takes its dimensions one after another, all parts at once; where edges differ, those on a short one wait.
 Schedule torus_all_gather(const Shape& shape, bool rotated) {
   const std::vector<Part> parts = parts_of(shape, rotated);
   const int count = static_cast<int>(parts.size());
   Schedule s{.collective = Collective::all_gather, .shape = shape, .chunks = count * shape.ranks()};
   s.port_per_neighbour = true;
   for (std::size_t stage = dimensions(shape); stage-- > 0;) {
-    for (int i = 0; i + 1 < shape.extent[parts[0].order[stage]]; ++i) {
+    const auto rounds = [&](const Part& part) { return shape.extent[part.order[stage]] - 1; };
+    const int most = rounds(*std::ranges::max_element(parts, {}, rounds));
+    for (int i = 0; i < most; ++i) {
       Phase phase;
       for (int q = 0; q < count; ++q) {
-        for (int rank = 0; rank < shape.ranks(); ++rank)
-          add_passed_on(phase.transfers, shape, parts[static_cast<std::size_t>(q)], stage, i, rank, count, q);
+        const Part& part = parts[static_cast<std::size_t>(q)];
+        for (int rank = 0; i < rounds(part) && rank < shape.ranks(); ++rank)
+          add_passed_on(phase.transfers, shape, part, stage, i, rank, count, q);
       }
       s.phases.push_back(std::move(phase));
     }
@@ -107,12 +110,20 @@ LevelCoefficients bucket_form(const Shape& shape, int passes, bool combines) {
   return levels;
 }
 
-/// All dimensions at once: each carries 1/D of the traffic, in every round.
+/// All dimensions at once, each the first of one part in D, the second of another, and so on: 1/D of the traffic where
+/// edges are equal.
 LevelCoefficients rotated_form(const Shape& shape, int passes, bool combines) {
   LevelCoefficients levels{};
-  const int count = static_cast<int>(dimensions(shape)), rounds = passes * count * (shape.extent[0] - 1);
-  const Ratio volume = most_of(shape.ranks()) / Ratio(count);
-  for (std::size_t d = 0; d < dimensions(shape); ++d) {
+  const std::size_t count = dimensions(shape);
+  for (std::size_t d = 0; d < count; ++d) {
+    const int edge = shape.extent[d], rounds = passes * static_cast<int>(count) * (edge - 1);
+    Ratio volume(0);
+    for (std::size_t place = 0; place < count; ++place) {
+      int before = 1;
+      for (std::size_t i = 1; i <= place; ++i) before *= shape.extent[(d + count - i) % count];
+      volume = volume + Ratio(edge - 1, static_cast<std::int64_t>(edge) * before);
+    }
+    volume = volume / Ratio(static_cast<std::int64_t>(count));
     levels[d] = {.rounds = rounds,
                  .messages = 2 * rounds,
                  .wire = volume * Ratio(passes, 2),
@@ -137,9 +148,7 @@ bool is_torus(const Shape& s) {
   }
   return true;
 }
-bool is_cube(const Shape& s) {
-  return is_torus(s) && !s.flat() && s.extent[0] == s.extent[1] && (s.extent[2] == 1 || s.extent[2] == s.extent[0]);
-}
+bool several_dimensions(const Shape& s) { return is_torus(s) && !s.flat(); }
 
 constexpr std::string_view bucket_source =
     "Barnett, Littlefield, Payne, van de Geijn 1995 (bucket); Jouppi et al. 2023, TPU v4 (arXiv 2304.01433)";
@@ -154,16 +163,19 @@ const Algorithm table[] = {
      .supports = is_torus,
      .coefficients_of = bucket<2, true>,
      .schedule_of = reduce<false>,
-     .means = Means::torus_links},
+     .means = Means::torus_links,
+     .elsewhere = {.torus = "bucket"}},
     {.name = "torus_rotated",
      .collective = Collective::all_reduce,
      .citation = rotated_source,
-     .closed_form = "2D(X-1) alpha + (p-1)/(pD) n beta a link, all 2D links busy; + (p-1)/p n gamma",
-     .supports = is_cube,
+     .closed_form =
+         "2D(X-1) alpha + (p-1)/(pD) n beta a link, all 2D links busy (X the longest edge); + (p-1)/p n gamma",
+     .supports = several_dimensions,
      .coefficients_of = rotated<2, true>,
      .schedule_of = reduce<true>,
      .means = Means::torus_links,
-     .concurrent_levels = true},
+     .concurrent_levels = true,
+     .elsewhere = {.torus = "rotated"}},
     {.name = "torus_bucket",
      .collective = Collective::all_gather,
      .citation = bucket_source,
@@ -171,16 +183,18 @@ const Algorithm table[] = {
      .supports = is_torus,
      .coefficients_of = bucket<1, false>,
      .schedule_of = gather<false>,
-     .means = Means::torus_links},
+     .means = Means::torus_links,
+     .elsewhere = {.torus = "bucket"}},
     {.name = "torus_rotated",
      .collective = Collective::all_gather,
      .citation = rotated_source,
      .closed_form = "D(X-1) alpha + (p-1)/(2pD) n beta a link",
-     .supports = is_cube,
+     .supports = several_dimensions,
      .coefficients_of = rotated<1, false>,
      .schedule_of = gather<true>,
      .means = Means::torus_links,
-     .concurrent_levels = true},
+     .concurrent_levels = true,
+     .elsewhere = {.torus = "rotated"}},
     {.name = "torus_bucket",
      .collective = Collective::reduce_scatter,
      .citation = bucket_source,
@@ -188,16 +202,18 @@ const Algorithm table[] = {
      .supports = is_torus,
      .coefficients_of = bucket<1, true>,
      .schedule_of = scatter<false>,
-     .means = Means::torus_links},
+     .means = Means::torus_links,
+     .elsewhere = {.torus = "bucket"}},
     {.name = "torus_rotated",
      .collective = Collective::reduce_scatter,
      .citation = rotated_source,
      .closed_form = "D(X-1) alpha + (p-1)/(2pD) n beta a link; + (p-1)/p n gamma",
-     .supports = is_cube,
+     .supports = several_dimensions,
      .coefficients_of = rotated<1, true>,
      .schedule_of = scatter<true>,
      .means = Means::torus_links,
-     .concurrent_levels = true},
+     .concurrent_levels = true,
+     .elsewhere = {.torus = "rotated"}},
 };
 
 }  // namespace

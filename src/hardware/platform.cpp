@@ -81,7 +81,8 @@ Platform platform_for(const CatalogData& catalog, const Cluster& cluster, const 
   p.host = staged != nullptr ? *staged : link_medium(catalog, cluster.pcie_link, where);
   p.scale_up = linked ? link_medium(catalog, cluster.scale_up_link, where) : p.host;
   p.scale_out = fabric_medium(catalog, cluster, where);
-  p.library = cluster.accelerator.compute_capability > 0 ? Library::nccl : Library::rccl;
+  const bool torus = kind == ScaleUpKind::torus_2d || kind == ScaleUpKind::torus_3d;
+  p.library = torus ? Library::torus : cluster.accelerator.compute_capability > 0 ? Library::nccl : Library::rccl;
   p.name = fmt::format("{} + {}", p.scale_up.name, p.scale_out.name);
   return p;
 }

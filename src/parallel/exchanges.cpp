@@ -72,6 +72,13 @@ void add_tensor(BlockCost& cost, const BlockContext& x, const Windows& w) {
     if (gemms.count == 0) return Seconds{};
     return gemms.count * x.communication.time(c, activation_bytes(x, gemms.width / gemms.count), group);
   };
+  // Inputs that are quantised before they are gathered; sums come back whole.
+  const DType rest = x.job.precision.rest;
+  const double narrowed = bytes_of(x.job.recipe.precision.tensor_gather, rest) / bytes_per_element(rest);
+  const auto gathered = [&](CutGemms gemms) {
+    gemms.width *= narrowed;
+    return run(Collective::all_gather, gemms);
+  };
   // Userbuffers map peers' memory: they exist inside a scale-up domain only (Transformer Engine user guide,
   // "communication overlap").
   const bool inside = x.communication.ranks_inside(group) == group.size;
@@ -82,10 +89,10 @@ void add_tensor(BlockCost& cost, const BlockContext& x, const Windows& w) {
     if (beside) pass.stretched += o.exposed;
   };
   if (x.layout.sequence_parallel) {
-    const Seconds gather = run(Collective::all_gather, w.column);
+    const Seconds gather = gathered(w.column);
     put(cost.forward, w.column.forward, gather, userbuffers);
     put(cost.forward, w.row.forward, run(Collective::reduce_scatter, w.row), userbuffers);
-    put(cost.backward, w.row.data, run(Collective::all_gather, w.row), userbuffers);
+    put(cost.backward, w.row.data, gathered(w.row), userbuffers);
     put(cost.backward, w.column.data, gather, f.overlap.tp_backward || userbuffers);
     put(cost.backward, w.column.weight, run(Collective::reduce_scatter, w.column),
         f.overlap.tp_backward || userbuffers);

@@ -145,7 +145,15 @@ bool recomputes_blocks(std::string_view dialect, const Layout& layout) {
   return layout.recompute == Recompute::full;
 }
 
+void refuse_optimizer_alone(std::string_view dialect, const Layout& layout) {
+  if (layout.zero_stage == 1)
+    throw Error("--flags", fmt::format("{} cannot configure ZeRO stage 1: FSDP shards gradients with the optimizer; "
+                                       "expected stage 0, 2 or 3, as with --exclude zero_stage=1",
+                                       dialect));
+}
+
 Flags fsdp_flags(const Job& job, const Layout& layout) {
+  refuse_optimizer_alone("fsdp", layout);
   Flags flags;
   const bool hybrid = layout.hsdp_shard > 0;
   const std::string_view strategy = layout.zero_stage == 3   ? hybrid ? "HYBRID_SHARD" : "FULL_SHARD"
@@ -202,10 +210,7 @@ Flags accelerate_flags(const Job& job, const Layout& layout) {
   Flags flags;
   const int shard = layout.hsdp_shard > 0 ? std::max(1, layout.hsdp_shard / layout.cp) : layout.dp;
   const bool shards = layout.zero_stage > 1;
-  if (layout.zero_stage == 1)
-    throw Error("--flags",
-                "accelerate cannot configure ZeRO stage 1: FSDP shards gradients with the optimizer; expected "
-                "stage 0, 2 or 3");
+  refuse_optimizer_alone("accelerate", layout);
   add(flags, "distributed_type", shards ? "FSDP" : "MULTI_GPU");
   add(flags, "num_processes", layout.accelerators());
   add(flags, "num_machines", std::max(1, layout.accelerators() / std::max(1, job.cluster.node.accelerators)));

@@ -118,7 +118,10 @@ void add_host(BlockCost& cost, const BlockContext& x, std::span<const Operator> 
   cost.host = {std::max(floor, time(both)), std::max(floor, time(both) + time(selective)),
                std::max(floor, time(both) + time(again))};
   const bool waits = experts && dispatcher(r.dispatcher).waits && !r.static_shapes;
-  cost.drained = waits && r.cuda_graphs != CudaGraphs::full_iteration ? f.launch.drained : 0;
+  // Token counts are read where tokens are first sent: forward, and where all of it is done again. The way back has
+  // them already.
+  if (!waits || r.cuda_graphs == CudaGraphs::full_iteration) return;
+  cost.awaited = {time(again), time(again), 2 * time(again)};
 }
 
 }  // namespace meshwright::parallel

@@ -16,7 +16,9 @@ constexpr double memory_backward = 1.7;
 /// What the stack's matrix products reach of the device's sustained rate.
 double gemm_efficiency(const Operator& op, const Job& job) {
   const Framework& f = job.framework;
-  const double grouped = op.kind == OperatorKind::grouped_gemm ? f.kernels.grouped_gemm_efficiency : 1;
+  // A rank with one expert has nothing to group.
+  const bool many = op.kind == OperatorKind::grouped_gemm && op.groups > 1;
+  const double grouped = many ? f.kernels.grouped_gemm_efficiency : 1;
   const double hopper = job.cluster.accelerator.architecture == "hopper" ? f.kernels.gemm_efficiency_hopper : 1;
   return f.kernels.gemm_efficiency * grouped * hopper;
 }

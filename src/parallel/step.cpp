@@ -59,17 +59,25 @@ bool gathers_each_pass(const StepConstants& c, const Layout& l) noexcept {
   return l.zero_stage == 3 && !(c.keeps_gathered_with_pipeline && l.pp > 1);
 }
 
+/// What a host waits for that reads from the device: not for transfers beside it.
+Seconds waited_for(const Pass& pass) noexcept { return pass.total() - pass.stretched; }
+
 Slot make_slot(const StageKind& kind, const StepConstants& c, const Entries& e, const Layout& l) noexcept {
   Slot slot;
-  Seconds host, drained, moving;
+  Seconds host, awaited, awaiting, moving;
   const double moved_share = c.moved_layers > 0 ? std::min(1.0, c.moved_layers / std::max(1.0, kind.blocks)) : 1;
   const bool gathers = gathers_each_pass(c, l);
   for (const StageSection& section : kind.sections) {
     const BlockCost& block = e.shard->sections[section.section];
     const Recompute mode = recompute_of(section, l);
+    const bool full = mode == Recompute::full;
     add(slot, section, block, mode);
     const Seconds launching = section.runs * block.host[static_cast<std::size_t>(mode)];
-    host += launching, drained += block.drained * launching;
+    host += launching;
+    if (const Seconds waits = block.awaited[static_cast<std::size_t>(mode)]; waits > Seconds{}) {
+      awaited += section.runs * waits;
+      awaiting += section.runs * (waited_for(block.forward) + (full ? waited_for(block.recompute[2]) : Seconds{}));
+    }
     const Seconds moved = moved_share * block.moved[static_cast<std::size_t>(mode)];
     if (moved > Seconds{}) {
       moving += section.runs * overlap(block.forward.total(), moved, c.overlap_slowdown).exposed;
@@ -78,11 +86,10 @@ Slot make_slot(const StageKind& kind, const StepConstants& c, const Entries& e, 
     if (gathers) add_gathers(slot, section.runs, block, c, e, mode);
   }
   const double redone = l.recompute == Recompute::full ? kind.blocks - kind.kept : 0;
-  const Seconds gpu = slot.total() + (3 * kind.blocks + redone) * c.layer_overhead + moving;
+  const Seconds gpu = slot.total() + (c.passes * kind.blocks + redone) * c.layer_overhead + moving;
   if (l.pp > 1 && c.crosses_nodes) host += kind.blocks * (l.tp - 1) * c.pipeline_send_host;
   // Where the host waits for the device, the device waits for the host after it.
-  const double waiting = host.value() > 0 ? drained / host : 0;
-  slot.idle = std::max(gpu, host) + waiting * std::min(gpu, host) - slot.total();
+  slot.idle = std::max(gpu, host) + c.drained * std::min(awaited, awaiting) - slot.total();
   return slot;
 }
 

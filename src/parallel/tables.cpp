@@ -69,6 +69,8 @@ StepConstants constants_of(const Job& job) {
           .layer_overhead = f.launch.layer_gap,
           .step_overhead = f.host.step,
           .pipeline_send_host = f.host.pipeline_send,
+          .passes = r.trainable.kind == TrainableKind::all ? 3.0 : 2.0,
+          .drained = f.launch.drained,
           .crosses_nodes = job.accelerators > job.cluster.node.accelerators,
           .keeps_gathered_with_pipeline = f.memory.keeps_gathered_with_pipeline};
 }

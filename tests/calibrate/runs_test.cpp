@@ -42,6 +42,22 @@ TEST(RunRecords, NullsAreResolvedByTheStack) {
   EXPECT_EQ(eager.layout.recompute, Recompute::full);
 }
 
+TEST(RunRecords, FineTuningOnPackedDocumentsSaysHowLongTheyAre) {
+  const std::string layout = R"({"tp": 1, "pp": 1, "micro_batch": 1, "global_batch": 128, "framework": "nemo"})";
+  const auto documents = [&](const std::string& task, const std::string& set) {
+    std::string text = record_text(layout, task);
+    const std::string member = R"("set": "s")";
+    text.replace(text.find(member), member.size(), R"("set": ")" + set + '"');
+    const RunRecord run = read(text);
+    EXPECT_FALSE(run.skipped) << *run.skipped;
+    return run.job.document_len;
+  };
+  EXPECT_EQ(documents("sft", "dgxc"), 200);
+  EXPECT_EQ(documents("lora", "nemo-finetune"), 200);
+  EXPECT_GT(documents("pretrain", "dgxc"), 2000);
+  EXPECT_GT(documents("lora", "mlperf-lora"), 2000) << "its documents fill the sequence";
+}
+
 TEST(RunRecords, WhatCannotBePredictedSaysWhy) {
   const std::string layout = R"({"tp": 1, "pp": 1, "micro_batch": 1, "global_batch": 128, "framework": "nemo"})";
   EXPECT_THAT(read(record_text(layout, "pretrain", "H100-SXM5-80GB", "null")).skipped.value_or(""),
@@ -101,6 +117,13 @@ TEST(RunRecords, ReleaseAndFlagsReachTheRecipe) {
           R"(, "flags": {"cuda_graph": "partial", "cuda_graph_modules": ["attn", "moe_router"], "moe_dispatcher": "alltoall",
                  "moe_grouped_mlp": "off: one GEMM per expert", "attention_format": "fp8", "cpu_offload_layers": 20})")
           .first;
+  const auto exchanged_by = [&](const std::string& name) {
+    return recipe("Megatron-Bridge v0.4.2", R"(, "extra": {"moe_dispatcher": ")" + name + "\"}")
+        .first.kernels.dispatcher;
+  };
+  EXPECT_EQ(exchanged_by("DeepEP over NVSHMEM"), Dispatcher::deepep);
+  EXPECT_EQ(exchanged_by("DeepEP over UCCL"), Dispatcher::uccl_ep);
+  EXPECT_EQ(exchanged_by("NCCL all-to-all"), Dispatcher::all_to_all);
   EXPECT_EQ(said.kernels.cuda_graphs, CudaGraphs::partial);
   EXPECT_EQ(said.kernels.graph_parts.bits, 0b101U) << "attention and router";
   EXPECT_EQ(said.kernels.dispatcher, Dispatcher::all_to_all);

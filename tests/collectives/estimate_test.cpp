@@ -171,6 +171,19 @@ TEST(Estimate, DevicesWithoutPeerAccessStageThroughTheHost) {
               0.5, 1e-9);
 }
 
+// Whole rings of a torus are used in all dimensions at once: 3 x 2 links of 100 GB/s on a cube, less than that where
+// one edge is longer, and one ring where ranks lie along one.
+TEST(Estimate, ATorusUsesAllItsDimensions) {
+  const auto gather = [](int ranks) {
+    const Cluster pod = complete({.of = "tpu-v7x-pod", .accelerators = ranks}, builtin_catalog());
+    return estimate(Collective::all_gather, 1_GiB, place_group(pod, ranks, 1), platform_of(pod));
+  };
+  EXPECT_EQ(gather(64).algorithm, "torus_rotated");
+  EXPECT_LT(gather(64).time, 0.4 * gather(4).time);
+  EXPECT_LT(gather(256).time, 1.5 * gather(64).time);
+  EXPECT_EQ(gather(4).algorithm, "ring");
+}
+
 // Same cables, same NICs: sockets cost a copy and a core.
 TEST(Estimate, KernelTcpIsSlowerThanRdma) {
   const auto seconds = [](const char* fabric, Bytes bytes) {

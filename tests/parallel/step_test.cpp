@@ -228,6 +228,41 @@ TEST(Step, AHostThatWaitsForTokenCountsAddsToTheDevice) {
   EXPECT_LT(waits, (1 + job.framework.launch.drained) * runs_ahead);
 }
 
+TEST(Step, CountsAreReadForwardAndWhereAllIsDoneAgain) {
+  const Job job = with_recipe(job_on("dgx-h100", 8, mixture(16, 64, 8), 4096, 64),
+                              R"({"kernels": {"static_shapes": false, "cuda_graphs": "none"}})");
+  Tables tables(job);
+  const BlockCost& block = mixture_block(tables, {.dp = 8, .ep = 8, .etp = 1});
+  EXPECT_GT(block.awaited[0], Seconds{});
+  EXPECT_LT(block.awaited[0], 0.5 * block.host[0]) << "backward launches more, and reads nothing";
+  EXPECT_EQ(block.awaited[2], 2 * block.awaited[0]);
+  Tables static_shapes(with_recipe(job, R"({"kernels": {"static_shapes": true}})"));
+  EXPECT_EQ(mixture_block(static_shapes, {.dp = 8, .ep = 8, .etp = 1}).awaited[0], Seconds{});
+}
+
+// What a stack's grouped products lose, they lose by having several.
+TEST(Step, ASingleExpertIsNotGrouped) {
+  const Job whole = job_on("dgx-h100", 64, mixture(16, 64, 8), 4096, 64);
+  const Job half = with_stack(whole, [](Framework& stack) { stack.kernels.grouped_gemm_efficiency *= 0.5; });
+  const auto compute = [](const Job& job, int ep) { return step_of(job, {.dp = 64, .ep = ep, .etp = 1}).time.compute; };
+  EXPECT_EQ(compute(half, 64), compute(whole, 64));
+  EXPECT_GT(compute(half, 32), 1.2 * compute(whole, 32));
+}
+
+TEST(Step, InputsThatAreQuantisedBeforeTheyAreGathered) {
+  const Job job = with_recipe(job_on("dgx-h100", 8, llama_8b(), 8192, 64, "torchtitan"),
+                              R"({"precision": {"tensor_gather": "compute"}})");
+  const Job narrow = with_recipe(job, R"({"precision": {"tensor_gather": "fp8"}})");
+  const Layout l{.tp = 8, .sequence_parallel = true};
+  const auto moved = [&](const Job& j) {
+    const Step s = step_of(j, l);
+    return s.time.tensor_parallel + s.hidden.tensor_parallel;
+  };
+  // Three gathers of five transfers carry half the bytes.
+  EXPECT_LT(moved(narrow), 0.80 * moved(job));
+  EXPECT_GT(moved(narrow), 0.65 * moved(job));
+}
+
 TEST(Step, DocumentsOfAPackedSequenceAttendToThemselves) {
   // 32,768 tokens of eight documents cost what eight sequences of 4,096 cost.
   const Transformer model = llama(16, 2048, 8192, 32, 32);
@@ -260,6 +295,8 @@ TEST(Step, AdaptersNeedNoWeightGradients) {
   EXPECT_GT(step_of(four_bits, l).time.compute, b.time.compute) << "weights are made whole before each product";
   EXPECT_LT(memory(four_bits, l).weights, 0.3 * memory(lora, l).weights);
   EXPECT_LT(memory(lora, l).optimizer, 0.01 * memory(full, l).optimizer);
+  EXPECT_EQ(Tables(full).constants().passes, 3);
+  EXPECT_EQ(Tables(lora).constants().passes, 2) << "no pass for gradients of weights, no gap after it";
 }
 
 TEST(Step, ActivationsInHostMemoryTakeTheLinkToIt) {

@@ -38,7 +38,8 @@ struct LevelLoad {
 
 /// What other libraries call the row; empty where they lack it.
 struct Elsewhere {
-  std::string_view nccl, rccl, mpi;  ///< NCCL_ALGO's spelling; RCCL's; Open MPI's coll_tuned_*_algorithm
+  std::string_view nccl{}, rccl{}, mpi{};  ///< NCCL_ALGO's spelling; RCCL's; Open MPI's coll_tuned_*_algorithm
+  std::string_view torus{};  ///< what machines whose accelerators form a torus do (XLA's collectives on TPUs)
 };
 
 /// One step of a hierarchical algorithm: a flat row on one level, on the share of the vector that a rank holds there

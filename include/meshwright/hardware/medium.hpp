@@ -71,8 +71,9 @@ struct Medium {
   const Rate& rate(Protocol p) const { return ring[static_cast<std::size_t>(p)]; }
 };
 
-/// Whose collective library runs: NCCL on NVIDIA's devices; RCCL, or a kin of it, elsewhere.
-enum class Library { nccl, rccl };
+/// Whose collectives run: NCCL's on NVIDIA's devices, a torus's own where accelerators form one, else RCCL's or a
+/// kin's.
+enum class Library { nccl, rccl, torus };
 
 /// Calibrated communication parameters of a cluster.
 struct Platform {

@@ -24,10 +24,11 @@ double bytes_of(StateFormat format, DType compute) noexcept;
 
 /// Formats beside that of the GEMMs, which is the job's precision.
 struct RecipePrecision {
-  StateFormat attention = StateFormat::compute;  ///< of its two products
-  StateFormat head = StateFormat::compute;       ///< of the output projection
-  StateFormat gather = StateFormat::compute;     ///< of parameters on the wire and while gathered
-  bool low_precision_weights = false;            ///< linear layers hold their weights in the GEMMs' format alone
+  StateFormat attention = StateFormat::compute;      ///< of its two products
+  StateFormat head = StateFormat::compute;           ///< of the output projection
+  StateFormat gather = StateFormat::compute;         ///< of parameters on the wire and while gathered
+  StateFormat tensor_gather = StateFormat::compute;  ///< of activations and gradients that tensor ranks gather
+  bool low_precision_weights = false;                ///< linear layers hold their weights in the GEMMs' format alone
 };
 
 /// What is kept of each trained parameter.
@@ -91,8 +92,9 @@ inline constexpr std::array<std::string_view, 4> graph_part_names = {"attention"
 enum class ExpertGemm { list, streams, grouped, fused };
 inline constexpr std::array<std::string_view, 4> expert_gemm_names = {"list", "streams", "grouped", "fused"};
 constexpr const auto& choice_names(ExpertGemm) { return expert_gemm_names; }
-enum class Dispatcher { all_gather, all_to_all, deepep, hybridep };
-inline constexpr std::array<std::string_view, 4> dispatcher_names = {"all-gather", "all-to-all", "deepep", "hybridep"};
+enum class Dispatcher { all_gather, all_to_all, uccl_ep, deepep, hybridep };
+inline constexpr std::array<std::string_view, 5> dispatcher_names = {"all-gather", "all-to-all", "uccl-ep", "deepep",
+                                                                     "hybridep"};
 constexpr const auto& choice_names(Dispatcher) { return dispatcher_names; }
 
 /// Which kernels run, and how they are launched.
@@ -131,6 +133,7 @@ constexpr void describe(PartOf<RecipePrecision> auto& p, V&& visit) {
   visit("attention", p.attention);
   visit("head", p.head);
   visit("gather", p.gather);
+  visit("tensor_gather", p.tensor_gather);
   visit("low_precision_weights", p.low_precision_weights);
 }
 template <class V>

@@ -114,9 +114,9 @@ struct StackLaunch {
   Seconds kernel{};        ///< host time of an operator that an eager host launches: interpreter, autograd, allocation
   Seconds inside{};        ///< and of each further launch inside one: an expert's product, a cast
   double compiled = 0.25;  ///< share of those operators that is left where blocks are compiled
-  double drained = 0;      ///< where the host waits for the device in every layer, the two no longer run side by side:
-                           ///< share of the shorter that is added
-  Seconds layer_gap{};     ///< GPU idle per layer and pass
+  double drained = 0;   ///< where the host waits for the device in every layer, the two no longer run side by side in
+                        ///< the passes in which it does: share of the shorter that is added
+  Seconds layer_gap{};  ///< GPU idle per layer and pass
 };
 
 /// How well its kernels run there.
@@ -125,7 +125,7 @@ struct StackKernels {
   bool fused_norms = true;                                                ///< false: unfused_bytes of operators count
   double gemm_efficiency = 1.0;          ///< what the stack's GEMM path reaches of the device's sustained rate
   double gemm_efficiency_hopper = 1.0;   ///< on Hopper besides: releases before its libraries were tuned
-  double grouped_gemm_efficiency = 1.0;  ///< what its expert GEMMs reach of one GEMM of the same work
+  double grouped_gemm_efficiency = 1.0;  ///< what its GEMMs of several experts reach of one of the same work
   double attention_efficiency = 1.0;     ///< what its fused attention kernels reach of the device's best
   double memory_traffic = 1.0;           ///< traffic of its memory-bound kernels over the operators' bytes
   double accumulation_traffic = 0;  ///< HBM bytes per parameter and micro-batch where gradients are added in a pass of

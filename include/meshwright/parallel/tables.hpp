@@ -36,10 +36,10 @@ struct Pass {
 /// One section of the model (a block, the embedding, the head, ...) on one rank.
 struct BlockCost {
   Pass forward, backward;
-  std::array<Pass, 3> recompute;  ///< by Recompute: what is done again before the backward pass
-  Seconds weight_gradient;        ///< part of backward.compute that zero-bubble schedules can move
-  std::array<Seconds, 3> host;    ///< by Recompute: least time of all passes, launches of an eager host
-  double drained = 0;             ///< share of the shorter of host and device that is added to the other
+  std::array<Pass, 3> recompute;   ///< by Recompute: what is done again before the backward pass
+  Seconds weight_gradient;         ///< part of backward.compute that zero-bubble schedules can move
+  std::array<Seconds, 3> host;     ///< by Recompute: least time of all passes, launches of an eager host
+  std::array<Seconds, 3> awaited;  ///< by Recompute: of `host`, the passes in which it waits for the device
   KernelTimes forward_kernels, backward_kernels;  ///< of `forward.compute` and `backward.compute`
   KernelTimes selective_kernels;                  ///< of what selective recompute does again
   double parameters = 0;                          ///< held by a rank, without routed experts
@@ -108,6 +108,8 @@ struct StepConstants {
   int moved_layers = 0;     ///< blocks of a stage whose activations go to the host; 0 = all that say so
   double overlap_slowdown = 0, fsdp_overlap_penalty = 0;
   Seconds layer_overhead, step_overhead, pipeline_send_host;
+  double passes = 3;   ///< of a block: forward and the gradients of its input and, unless frozen, of its weights
+  double drained = 0;  ///< share of the shorter of host and device, where one waits for the other, that is added
   bool crosses_nodes = false;                 ///< the job is larger than a node
   bool keeps_gathered_with_pipeline = false;  ///< ZeRO-3 gathers once a step where there is a pipeline
 };
