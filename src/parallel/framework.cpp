@@ -85,4 +85,9 @@ Framework framework(std::string_view name, const std::string& where, const Catal
   return read_stack(named(stacks, name, where).files, version, date, choice);
 }
 
+bool trains_with(const Framework& framework, const Precision& precision) noexcept {
+  const std::vector<std::string>& known = framework.rules.precisions;
+  return known.empty() || std::ranges::find(known, precision.name) != known.end();
+}
+
 }  // namespace meshwright::parallel

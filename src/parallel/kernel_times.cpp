@@ -24,7 +24,7 @@ KernelTimes stage_kernels(const Job& job, const Layout& layout, int stage) {
   const auto stages = all_stages(job.model, job.framework, layout);
   KernelTimes sum;
   for (const StageSection& held : stages[static_cast<std::size_t>(stage)].sections) {
-    const Recompute mode = is_recomputed(sections[held.section]) ? layout.recompute : Recompute::none;
+    const Recompute mode = is_recomputed(sections[held.section]) ? recompute_of(held, layout) : Recompute::none;
     sum += held.runs * one_pass(e.shard->sections[held.section], mode);
   }
   return static_cast<double>(micro_batches(job.global_batch, layout)) * sum;

@@ -1,6 +1,7 @@
 // Flags of Megatron-LM and of its DeepSpeed fork.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "meshwright/parallel/constraints.hpp"
@@ -93,8 +94,8 @@ void add_recompute(Flags& flags, const Layout& layout) {
   if (layout.recompute == Recompute::none) return;
   add(flags, "recompute-granularity", name(layout.recompute));
   if (layout.recompute != Recompute::full) return;
-  add(flags, "recompute-method", "uniform");
-  add(flags, "recompute-num-layers", 1);
+  add(flags, "recompute-method", layout.recompute_layers > 0 ? "block" : "uniform");
+  add(flags, "recompute-num-layers", std::max(1, layout.recompute_layers));
 }
 
 void add_data_parallel(Flags& flags, const Layout& layout) {

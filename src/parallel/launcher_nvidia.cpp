@@ -1,6 +1,7 @@
 // Overrides of Megatron-Bridge's ConfigContainer and of NeMo 2.0's recipes: "a.b.c=value" on their command lines.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "meshwright/parallel/constraints.hpp"
@@ -38,8 +39,8 @@ void add_recompute(Flags& flags, const Layout& layout, const Sections& at) {
   if (layout.recompute == Recompute::none) return;
   add(flags, fmt::format("{}.recompute_granularity", at.model), name(layout.recompute));
   if (layout.recompute != Recompute::full) return;
-  add(flags, fmt::format("{}.recompute_method", at.model), "uniform");
-  add(flags, fmt::format("{}.recompute_num_layers", at.model), 1);
+  add(flags, fmt::format("{}.recompute_method", at.model), layout.recompute_layers > 0 ? "block" : "uniform");
+  add(flags, fmt::format("{}.recompute_num_layers", at.model), std::max(1, layout.recompute_layers));
 }
 
 void add_overlaps(Flags& flags, const Layout& layout, const Sections& at) {

@@ -11,6 +11,8 @@
 namespace meshwright::parallel {
 namespace {
 
+constexpr int most_layers = 10'000;
+
 template <auto Member>
 int get(const Layout& layout) {
   return static_cast<int>(layout.*Member);
@@ -72,8 +74,6 @@ LayoutField context_field() {
           [](const Layout& l) { return l.cp_kind.name(); }};
 }
 
-constexpr int most_layers = 10'000;
-
 std::vector<int> read_stages(const Reader& list) {
   std::vector<int> stages;
   for (const Reader& item : list.items()) stages.push_back(item.integer(0, most_layers));
@@ -116,6 +116,11 @@ RankOrder read_order(std::string_view text, const std::string& where) {
                                  describe_order({})));
 }
 
+std::string describe_recompute(const Layout& layout) {
+  if (layout.recompute_layers == 0) return std::string(name(layout.recompute));
+  return fmt::format("{} of {} layers a chunk", name(layout.recompute), layout.recompute_layers);
+}
+
 std::string describe_layout(const Layout& layout) {
   std::string text;
   const auto add = [&text](std::string_view part) {
@@ -131,6 +136,7 @@ std::string describe_layout(const Layout& layout) {
   if (!layout.stages.empty()) add(fmt::format("stages {}", fmt::join(layout.stages, "+")));
   add(fmt::format("z{}", layout.zero_stage));
   if (layout.recompute != Recompute::none) add(fmt::format("recompute-{}", name(layout.recompute)));
+  if (layout.recompute_layers > 0) add(fmt::format("of {}", layout.recompute_layers));
   const PipelineSchedule schedule = effective_schedule(layout);
   if (layout.pp > 1 && schedule != PipelineSchedule::one_f_one_b && schedule != PipelineSchedule::interleaved) {
     add(name(schedule));
@@ -154,6 +160,8 @@ std::span<const LayoutField> layout_fields() {
                                   "ZeRO-3 over this many ranks, replicated over the rest; 0 = all of dp * cp"),
       on_or_off<&Layout::sequence_parallel>("sequence_parallel", "with tp > 1"),
       choice<&Layout::recompute>("recompute", recompute_names, "activations that are computed again"),
+      number<&Layout::recompute_layers>("recompute_layers", 0, most_layers,
+                                        "under full recompute, layers of each stage or chunk; 0 = all"),
       schedule_field(),
       choice<&Layout::stage_split>("stage_split", stage_split_names, "layers over stages"),
       on_or_off<&Layout::overlap_grad_reduce>("overlap_grad_reduce", "gradients reduced behind backward"),

@@ -74,12 +74,12 @@ Bytes on_device(const MemoryConstants& c, const StageKind& stage, Bytes kept) no
 
 void add_activations(Memory& m, const MemoryConstants& c, const LayerMemory& layers, const StageKind& stage,
                      double copies, const Layout& layout) noexcept {
-  const auto mode = static_cast<std::size_t>(layout.recompute);
   const int batches = micro_batches(c.global_batch, layout);
   const double flight = in_flight(effective_schedule(layout), layout.pp, layout.vp, batches, stage.first);
   Bytes kept, at_loss, redone;
   for (const StageSection& held : stage.sections) {
     const BlockMemory& section = layers.sections[held.section];
+    const auto mode = static_cast<std::size_t>(recompute_of(held, layout));
     kept += held.runs * section.kept[mode];
     redone = std::max(redone, section.redone[mode]);
     at_loss += copies * held.runs * section.at_loss[mode];

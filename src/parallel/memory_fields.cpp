@@ -47,7 +47,7 @@ constexpr std::array<MemoryField, 7> table = {{
            const StagePlace& stage = p.placement.stages[static_cast<std::size_t>(p.memory.stage)];
            return fmt::format("{:.3g} micro-batches in flight x {} layers, {} tokens each, recompute {}",
                               stage.in_flight, stage.layers, format_count(p.placement.tokens.all),
-                              name(p.layout.recompute));
+                              describe_recompute(p.layout));
          }},
     {.name = "logits",
      .value = &Memory::logits,

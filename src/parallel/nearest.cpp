@@ -50,8 +50,9 @@ std::vector<Change> changes(const Job& job, const Layout& l) {
   }
   for (const Recompute mode : {Recompute::none, Recompute::selective, Recompute::full}) {
     const int steps = std::abs(static_cast<int>(mode) - static_cast<int>(l.recompute));
-    if (steps > 0) out.emplace_back(0.5 * steps, [=](Layout& x) { x.recompute = mode; });
+    if (steps > 0) out.emplace_back(0.5 * steps, [=](Layout& x) { x.recompute = mode, x.recompute_layers = 0; });
   }
+  if (l.recompute_layers > 0) out.emplace_back(0.25, [](Layout& x) { x.recompute_layers = 0; });
   for (const PipelineSchedule schedule : job.framework.rules.schedules.rows) {
     if (schedule != l.schedule) out.emplace_back(0.5, [=](Layout& x) { x.schedule = schedule; });
   }

@@ -7,6 +7,7 @@
 #include "meshwright/parallel/memory.hpp"
 #include "meshwright/parallel/placement.hpp"
 #include "meshwright/parallel/prediction.hpp"
+#include "meshwright/parallel/stages.hpp"
 #include "meshwright/parallel/step.hpp"
 
 #include <fmt/format.h>
@@ -20,13 +21,24 @@ FlopsPerSecond mfu_peak(const Job& job) {
   return peak.value() > 0 ? peak : job.cluster.accelerator.peak(DType::bf16);
 }
 
+/// Of the layers, those that full recompute does again.
+double recomputed_share(const Job& job, const Layout& layout) {
+  double again = 0, all = 0;
+  for (const Chunk& chunk : pipeline_chunks(job.model, job.framework, layout)) {
+    all += chunk.layers;
+    for (int i = 0; i < chunk.layers; ++i) again += keeps_layer(layout, i) ? 0 : 1;
+  }
+  return again / all;
+}
+
 /// Hardware over model FLOPs: what recompute does again, in forward passes of the blocks (full) or of the attention
 /// core (selective).
-double repeated_work(const Job& job, Recompute recompute) {
-  if (recompute == Recompute::none) return 1;
+double repeated_work(const Job& job, const Layout& layout) {
+  if (layout.recompute == Recompute::none) return 1;
   const Transformer& m = job.model;
   const double all = flops_per_token(m, job.document_len, FlopsConvention::causal);
-  if (recompute == Recompute::full) return 1 + (all - 6.0 * m.vocab * m.hidden) / (3 * all);
+  if (layout.recompute == Recompute::full)
+    return 1 + recomputed_share(job, layout) * (all - 6.0 * m.vocab * m.hidden) / (3 * all);
   // A single token attends to next to nothing.
   const double attention = all - flops_per_token(m, 1, FlopsConvention::causal);
   return 1 + attention / (3 * all);
@@ -82,7 +94,7 @@ Prediction predict(const Job& job, const Layout& given, Tables& tables) {
   const double device_seconds = p.step_time.value() * job.accelerators;
   p.tokens_per_s_per_gpu = tokens / device_seconds;
   p.mfu = p.model_flops / (device_seconds * mfu_peak(job).value());
-  p.hfu = p.mfu * repeated_work(job, layout.recompute);
+  p.hfu = p.mfu * repeated_work(job, layout);
   p.comm_share = communication(p.time) / p.step_time;
   p.evidence = evidence_of(job);
   const Band band = band_of(job, layout);

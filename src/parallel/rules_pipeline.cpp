@@ -169,6 +169,16 @@ constexpr RuleRow table[] = {
        return {fmt::format("a multiple of pp {}", l.pp), fmt::format("{} micro-batches", batches_of(job, l))};
      }},
     {.name = "micro-batches for the pipeline", .refuses = too_few_batches, .words = too_few_words},
+    {.name = "recompute_layers",
+     .refuses =
+         [](const Job& job, const Layout& l) noexcept {
+           return l.recompute_layers > 0 && (l.recompute != Recompute::full || !job.framework.rules.recomputes_some);
+         },
+     .words = [](const Job& job, const Layout& l) -> RuleWords {
+       if (!job.framework.rules.recomputes_some) return {"recompute of all layers or none", "no other in the stack"};
+       return {fmt::format("recompute full for {} layers of it", l.recompute_layers),
+               fmt::format("recompute {}", name(l.recompute))};
+     }},
 };
 
 }  // namespace

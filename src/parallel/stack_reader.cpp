@@ -24,6 +24,11 @@ static void read_field(const Reader& value, ContextKindSet& field) {
   read_rows(value, context_kinds(), context_kind_names(), field);
 }
 static void read_field(const Reader& value, RankOrder& field) { field = read_order(value.string(), value.where()); }
+static void read_field(const Reader& value, std::vector<RankOrder>& field) {
+  field.clear();
+  for (const Reader& item : value.items()) field.push_back(read_order(item.string(), item.where()));
+}
+static JsonSchema field_shape(const std::vector<RankOrder>&) { return shape::list(shape::text()); }
 static JsonSchema field_shape(const ScheduleSet&) { return shape::list(shape::one_of(schedule_names())); }
 static JsonSchema field_shape(const ContextKindSet&) { return shape::list(shape::one_of(context_kind_names())); }
 static JsonSchema field_shape(const RankOrder&) { return shape::text(); }

@@ -64,25 +64,27 @@ Slot make_slot(const StageKind& kind, const StepConstants& c, const Entries& e, 
   Slot slot;
   Seconds host, awaited, waited_for, moving;
   const double moved_share = c.moved_layers > 0 ? std::min(1.0, c.moved_layers / std::max(1.0, kind.blocks)) : 1;
-  const bool gathers = gathers_each_pass(c, l), full = l.recompute == Recompute::full;
+  const bool gathers = gathers_each_pass(c, l);
   for (const StageSection& section : kind.sections) {
     const BlockCost& block = e.shard->sections[section.section];
-    add(slot, section, block, l.recompute);
-    const Seconds launching = section.runs * block.host[static_cast<std::size_t>(l.recompute)];
+    const Recompute mode = recompute_of(section, l);
+    const bool full = mode == Recompute::full;
+    add(slot, section, block, mode);
+    const Seconds launching = section.runs * block.host[static_cast<std::size_t>(mode)];
     host += launching;
-    if (const Seconds waits = block.awaited[static_cast<std::size_t>(l.recompute)]; waits > Seconds{}) {
+    if (const Seconds waits = block.awaited[static_cast<std::size_t>(mode)]; waits > Seconds{}) {
       awaited += section.runs * waits;
-      waited_for += section.runs * awaiting(block, l.recompute);
+      waited_for += section.runs * awaiting(block, mode);
     }
-    const Seconds moved = moved_share * block.moved[static_cast<std::size_t>(l.recompute)];
+    const Seconds moved = moved_share * block.moved[static_cast<std::size_t>(mode)];
     if (moved > Seconds{}) {
       moving += section.runs * overlap(block.forward.total(), moved, c.overlap_slowdown).exposed;
       moving += section.runs * overlap(block.backward.total(), moved, c.overlap_slowdown).exposed;
     }
-    if (gathers) add_gathers(slot, section.runs, block, c, e, l.recompute);
+    if (gathers) add_gathers(slot, section.runs, block, c, e, mode);
   }
-  const double passes = c.passes + (full ? 1 : 0);
-  const Seconds gpu = slot.total() + kind.blocks * passes * c.layer_overhead + moving;
+  const double redone = l.recompute == Recompute::full ? kind.blocks - kind.kept : 0;
+  const Seconds gpu = slot.total() + (c.passes * kind.blocks + redone) * c.layer_overhead + moving;
   if (l.pp > 1 && c.crosses_nodes) host += kind.blocks * (l.tp - 1) * c.pipeline_send_host;
   // Where the host waits for the device, the device waits for the host after it.
   slot.idle = slot_time(gpu, host, awaited, waited_for, c.drained) - slot.total();

@@ -21,7 +21,8 @@ std::string section_name(const ModelSection& section) {
   return fmt::format("{}{}_blocks", feed, shape.full_attention ? "" : "_window");
 }
 
-/// Compute (or recompute) of the worst stage by section of the model; `pick` takes the seconds of one block.
+/// Compute (or recompute) of the worst stage by section of the model; `pick` takes the seconds of one block, given what
+/// of it is computed again.
 template <class Pick>
 std::vector<Term> by_section(const Explained& e, const char* what, Pick&& pick) {
   std::vector<Term> parts;
@@ -30,9 +31,9 @@ std::vector<Term> by_section(const Explained& e, const char* what, Pick&& pick) 
                                          name(e.job.precision.gemm), gemm.ceiling, gemm.sustained, gemm.source);
   const auto of_model = model_sections(e.job.model);
   for (const StageSection& held : e.stage->sections) {
-    const Seconds one = pick(e.entries.shard->sections[held.section]);
+    const Seconds one = pick(e.entries.shard->sections[held.section], recompute_of(held, e.layout));
     if (one.value() <= 0) continue;
-    parts.push_back({.name = section_name(of_model[held.section]),
+    parts.push_back({.name = section_name(of_model[held.section]) + (held.kept ? "_kept" : ""),
                      .value = (e.job.framework.work_time * (e.step.micro_batches * (held.runs * one))).value(),
                      .unit = "s",
                      .formula = fmt::format("{} micro-batches x {:.3g} x {} of {}", e.step.micro_batches, held.runs,
@@ -71,17 +72,18 @@ constexpr std::array<StepField, 10> table = {{
      .parts =
          [](const Explained& e) {
            return by_section(e, "forward and backward",
-                             [](const BlockCost& b) { return b.forward.compute + b.backward.compute; });
+                             [](const BlockCost& b, Recompute) { return b.forward.compute + b.backward.compute; });
          }},
     {.name = "recompute",
      .value = &StepTime::recompute,
      .advice = "selective recompute, or memory for whole activations, saves it",
-     .formula = [](const Explained& e) { return fmt::format("recompute {}", name(e.layout.recompute)); },
+     .formula = [](const Explained& e) { return "recompute " + describe_recompute(e.layout); },
      .parameter = nothing,
      .parts =
          [](const Explained& e) {
-           const auto mode = static_cast<std::size_t>(e.layout.recompute);
-           return by_section(e, "repeated forward", [mode](const BlockCost& b) { return b.recompute[mode].compute; });
+           return by_section(e, "repeated forward", [](const BlockCost& b, Recompute mode) {
+             return b.recompute[static_cast<std::size_t>(mode)].compute;
+           });
          }},
     {.name = "tensor_parallel",
      .value = &StepTime::tensor_parallel,

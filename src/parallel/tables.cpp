@@ -16,7 +16,7 @@ namespace {
 /// The groups say where ranks are: under another order of axes the same degrees cost something else.
 using DenseKey = std::tuple<Group, Group, ContextKind, int, bool, bool>;
 using ShardKey = std::tuple<DenseKey, Group, Group, bool>;
-using StageKey = std::tuple<int, int, StageSplit, PipelineSchedule, std::vector<int>>;
+using StageKey = std::tuple<int, int, StageSplit, PipelineSchedule, std::vector<int>, int>;
 
 DenseKey dense_key(const Layout& l, const Groups& g, const Framework& stack) {
   return {g.tensor, g.context, context_kind(l, stack), l.micro_batch, l.sequence_parallel, l.tp_comm_overlap};
@@ -148,7 +148,8 @@ Entries Tables::entries(const Layout& l) {
   const Groups g = groups(l, t.job.framework);
   Entries e;
   e.shard = t.shard(l, g);
-  e.stages = t.stages.get({l.pp, l.vp, l.stage_split, effective_schedule(l), l.stages},
+  const int recomputed = l.recompute == Recompute::full ? l.recompute_layers : 0;
+  e.stages = t.stages.get({l.pp, l.vp, l.stage_split, effective_schedule(l), l.stages, recomputed},
                           [&] { return stage_kinds(t.job.model, t.job.framework, l); });
   e.shards = t.group(t.data, g.shard);
   e.replicas = t.group(t.replicas, g.replica);

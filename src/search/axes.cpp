@@ -29,6 +29,7 @@ const std::array<AxisRow, axis_count> rows = {axis(Axis::tp, "tp", 1),
                                               axis(Axis::zero_stage, "zero_stage", 0),
                                               axis(Axis::hsdp_shard, "hsdp_shard", 0),
                                               axis(Axis::recompute, "recompute", 0),
+                                              axis(Axis::recompute_layers, "recompute_layers", 0),
                                               axis(Axis::schedule, "schedule"),
                                               axis(Axis::stage_split, "stage_split"),
                                               axis(Axis::sequence_parallel, "sequence_parallel", 0),
@@ -36,7 +37,8 @@ const std::array<AxisRow, axis_count> rows = {axis(Axis::tp, "tp", 1),
                                               axis(Axis::overlap_param_gather, "overlap_param_gather", 0),
                                               axis(Axis::tp_comm_overlap, "tp_comm_overlap", 0),
                                               axis(Axis::ep_comm_overlap, "ep_comm_overlap", 0),
-                                              axis(Axis::overlap_p2p, "overlap_p2p", 0)};
+                                              axis(Axis::overlap_p2p, "overlap_p2p", 0),
+                                              axis(Axis::cp_kind, "cp_kind")};
 
 std::string_view trimmed(std::string_view text) {
   const auto first = text.find_first_not_of(' ');

@@ -38,12 +38,12 @@ Seconds least_pass(const Passes& passes, const std::vector<ModelSection>& sectio
 
 Seconds least_step(const Passes& passes, const StageKinds& stages, const Layout& layout, int global_batch,
                    const StepConstants& c) {
-  const auto mode = static_cast<std::size_t>(layout.recompute);
   Seconds slowest, sum;
   for (const StageKind& stage : stages.kinds) {
     Seconds device = c.passes * stage.blocks * c.layer_overhead, host, awaited, awaiting;
     for (const StageSection& section : stage.sections) {
       const SectionPass& pass = passes[section.section];
+      const auto mode = static_cast<std::size_t>(recompute_of(section, layout));
       device += section.runs * pass.device[mode];
       host += section.runs * pass.host[mode];
       awaited += section.runs * pass.awaited[mode], awaiting += section.runs * pass.awaiting[mode];

@@ -1,5 +1,6 @@
 #pragma once
 // Times that no layout of a part of the space goes below, from table entries alone.
+#include <algorithm>
 #include <array>
 
 #include "meshwright/parallel/tables.hpp"

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 #include <tuple>
+#include <utility>
 
 namespace meshwright::search {
 namespace {
@@ -10,6 +12,11 @@ namespace {
 auto choices(const Layout& l) {
   return std::tuple(l.pp, l.tp, l.cp, l.ep, l.etp, l.vp, l.zero_stage, l.micro_batch, l.schedule, l.hsdp_shard,
                     l.tp_comm_overlap, l.ep_comm_overlap, l.stage_split);
+}
+
+/// None, selective, and full by the layers that it does again.
+std::pair<Recompute, int> recomputed(const Layout& l) {
+  return {l.recompute, l.recompute_layers > 0 ? l.recompute_layers : std::numeric_limits<int>::max()};
 }
 
 }  // namespace
@@ -28,7 +35,8 @@ Candidate candidate(double value, Seconds time, Bytes memory, const Layout& layo
 bool before(const Candidate& a, const Candidate& b) {
   if (a.value != b.value) return a.value < b.value;
   if (a.time != b.time) return a.time < b.time;
-  if (a.layout.recompute != b.layout.recompute) return a.layout.recompute < b.layout.recompute;
+  const auto again = recomputed(a.layout), other = recomputed(b.layout);
+  if (again != other) return again < other;
   if (a.memory != b.memory) return a.memory < b.memory;
   return choices(a.layout) < choices(b.layout);
 }

@@ -1,88 +1,144 @@
 #include "meshwright/search/open.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "meshwright/core/error.hpp"
+#include "meshwright/parallel/placement.hpp"
 
 namespace meshwright::search {
 namespace {
 
-/// One value of an open choice: its words and what it says of the job.
-struct Value {
+/// One value of every choice so far.
+struct Start {
   std::string words;
-  std::function<void(JobSpec&)> say;
+  Job job;
+  Limits space;
 };
 
-std::vector<Value> precision_values() {
-  std::vector<Value> values;
+std::string joined(const std::string& words, const std::string& more) {
+  return words.empty() ? more : words + ", " + more;
+}
+
+/// `from` with something else of its job; nothing where the device has no such units, or the stack no such recipe.
+void add(std::vector<Start>& out, const Start& from, const std::string& words,
+         const std::function<void(JobSpec&)>& say) {
+  try {
+    out.push_back({joined(from.words, words), with(from.job, say), from.space});
+  } catch (const Error&) {
+    return;
+  }
+}
+
+/// The job's own format, and those that its device and its stack train with.
+std::vector<Start> precisions_of(const Start& from) {
+  std::vector<Start> out;
+  const Accelerator& device = from.job.cluster.accelerator;
   for (const Precision& row : precisions()) {
     const std::string name(row.name);
-    values.push_back({"precision " + name, [name](JobSpec& spec) { spec.precision = name; }});
-  }
-  return values;
-}
-
-/// Stacks whose own figures are known, in their newest release.
-std::vector<Value> framework_values() {
-  std::vector<Value> values;
-  for (const Framework& stack : frameworks()) {
-    if (stack.releases.empty()) continue;
-    values.push_back({"framework " + stack.name, [name = stack.name](JobSpec& spec) {
-                        spec.framework = name;
-                        spec.framework_version.clear();
-                        spec.date.clear();
-                      }});
-  }
-  return values;
-}
-
-std::vector<Value> offload_values() {
-  std::vector<Value> values;
-  for (const bool on : {false, true}) {
-    values.push_back({fmt::format("optimizer on the {}", on ? "host" : "device"), [on](JobSpec& spec) {
-                        auto recipe = spec.recipe ? nlohmann::ordered_json::parse(spec.recipe->dump())
-                                                  : nlohmann::ordered_json::object();
-                        recipe["offload"]["optimizer"] = on;
-                        spec.recipe = Reader::text(recipe.dump(), "recipe");
-                      }});
-  }
-  return values;
-}
-
-struct Choice {
-  std::string name;
-  std::vector<Value> (*values)();
-};
-const std::vector<Choice>& choices() {
-  static const std::vector<Choice> rows = {
-      {"precision", precision_values}, {"framework", framework_values}, {"offload", offload_values}};
-  return rows;
-}
-
-std::vector<Value> combined(const std::vector<Value>& all, const std::vector<Value>& more) {
-  std::vector<Value> out;
-  for (const Value& a : all) {
-    for (const Value& b : more) {
-      out.push_back({a.words.empty() ? b.words : a.words + ", " + b.words, [a, b](JobSpec& spec) {
-                       if (a.say) a.say(spec);
-                       b.say(spec);
-                     }});
-    }
+    const bool trains =
+        trains_with(from.job.framework, row) && (!row.scaled_in_units || device.peak(DType::fp4).value() > 0);
+    if (!trains && name != from.job.precision.name) continue;
+    add(out, from, "precision " + name, [&](JobSpec& spec) { spec.precision = name; });
   }
   return out;
 }
 
-std::vector<Value> values_of(const std::vector<std::string>& open, const std::string& where) {
-  std::vector<Value> all = {{}};
+/// Stacks whose own figures are known, in their newest release, and that train in the format.
+std::vector<Start> frameworks_of(const Start& from) {
+  std::vector<Start> out;
+  for (const Framework& stack : frameworks()) {
+    const bool own = stack.name == from.job.framework.name;
+    if (!own && (stack.releases.empty() || !trains_with(stack, from.job.precision))) continue;
+    add(out, from, "framework " + stack.name, [&](JobSpec& spec) {
+      spec.framework = stack.name;
+      if (own) return;
+      spec.framework_version.clear();
+      spec.date.clear();
+    });
+  }
+  return out;
+}
+
+std::vector<Start> offloads_of(const Start& from) {
+  std::vector<Start> out;
+  for (const bool on : {false, true}) {
+    add(out, from, fmt::format("optimizer on the {}", on ? "host" : "device"), [on](JobSpec& spec) {
+      auto recipe = spec.recipe ? nlohmann::ordered_json::parse(spec.recipe->dump()) : nlohmann::ordered_json::object();
+      recipe["offload"]["optimizer"] = on;
+      spec.recipe = Reader::text(recipe.dump(), "recipe");
+    });
+  }
+  return out;
+}
+
+/// The orders in which the stack can number ranks.
+std::vector<Start> orders_of(const Start& from) {
+  const Framework& stack = from.job.framework;
+  std::vector<RankOrder> orders = stack.rules.orders;
+  if (orders.empty()) orders.push_back(stack.defaults.order);
+  std::vector<Start> out;
+  for (const RankOrder& order : orders) {
+    Start start = from;
+    start.words = joined(from.words, "order " + describe_order(order));
+    if (order != stack.defaults.order) start.space.order = order;
+    out.push_back(std::move(start));
+  }
+  return out;
+}
+
+/// How the stack can exchange among context ranks; its own way first.
+std::vector<Start> context_kinds_of(const Start& from) {
+  const auto kinds = context_kinds();
+  std::vector<Start> out;
+  for (const ContextKind kind : from.job.framework.rules.cp_kinds.rows) {
+    const auto place = static_cast<int>(std::ranges::find(kinds, kind) - kinds.begin());
+    if (!from.space.filter.admits(Axis::cp_kind, place)) continue;
+    Start start = from;
+    start.words = joined(from.words, fmt::format("cp_kind {}", kind.name()));
+    start.space.filter.fix(Axis::cp_kind, place, "--open");
+    out.push_back(std::move(start));
+  }
+  return out;
+}
+
+/// Full recompute of any number of a chunk's layers: one search, since it is an axis.
+std::vector<Start> some_layers_of(const Start& from) {
+  Start start = from;
+  start.words = joined(from.words, "recompute_layers");
+  start.space.some_layers = true;
+  return {start};
+}
+
+struct Choice {
+  std::string name;
+  std::vector<Start> (*values)(const Start& from);
+};
+const std::vector<Choice>& choices() {
+  static const std::vector<Choice> rows = {{"precision", precisions_of},  {"framework", frameworks_of},
+                                           {"offload", offloads_of},      {"order", orders_of},
+                                           {"cp_kind", context_kinds_of}, {"recompute_layers", some_layers_of}};
+  return rows;
+}
+
+/// What the choices ask of each other goes by the order of the table: a stack is chosen before its orders.
+std::vector<Start> starts(const Job& job, const Limits& space, const std::vector<std::string>& open,
+                          const std::string& where) {
   for (const std::string& name : open) {
-    const auto row = std::ranges::find(choices(), name, &Choice::name);
-    if (row == choices().end())
+    if (std::ranges::find(choices(), name, &Choice::name) == choices().end())
       throw Error(where, fmt::format("unknown choice '{}'{}", name, suggestion(name, open_choices())));
-    all = combined(all, row->values());
+  }
+  std::vector<Start> all;
+  all.push_back({"", job, space});
+  for (const Choice& row : choices()) {
+    if (std::ranges::find(open, row.name) == open.end()) continue;
+    std::vector<Start> more;
+    for (const Start& from : all) {
+      for (Start& start : row.values(from)) more.push_back(std::move(start));
+    }
+    all = std::move(more);
   }
   return all;
 }
@@ -101,16 +157,12 @@ const std::vector<std::string>& open_choices() {
 std::vector<Variant> search_open(const Job& job, const SearchOptions& options, const std::vector<std::string>& open,
                                  const std::string& where) {
   std::vector<Variant> out;
-  for (const Value& value : values_of(open, where)) {
-    std::optional<Job> variant;
-    try {
-      variant = with(job, value.say);
-    } catch (const Error&) {  // the device has no such units, the stack no such recipe
-      continue;
-    }
-    SearchResult result = search(*variant, options);
+  SearchOptions of_start = options;
+  for (Start& start : starts(job, options.space, open, where)) {
+    of_start.space = start.space;
+    SearchResult result = search(start.job, of_start);
     const bool stopped = result.interrupted;
-    out.push_back({value.words, *variant, std::move(result)});
+    out.push_back({std::move(start.words), std::move(start.job), std::move(start.space), std::move(result)});
     if (stopped) break;
   }
   std::ranges::stable_sort(out, [](const Variant& a, const Variant& b) {

@@ -170,6 +170,7 @@ std::vector<std::pair<std::string, std::uint64_t>> most_first(const Counts& coun
 std::vector<std::string> stated(const SearchOptions& options) {
   std::vector<std::string> out = options.space.filter.stated();
   if (options.space.tp_in_domain) out.emplace_back("tp inside the scale-up domain");
+  if (options.space.order) out.push_back("order = " + describe_order(*options.space.order));
   if (options.max_memory > Bytes{}) out.push_back(fmt::format("memory <= {}", format(options.max_memory)));
   for (const Constraint& constraint : options.constraints) out.push_back(constraint.name);
   return out;

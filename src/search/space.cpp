@@ -170,10 +170,25 @@ std::vector<Overlaps> overlaps(const Job& job, const Limits& limits, const Shard
   return out;
 }
 
-std::vector<Recompute> recomputes(const Limits& limits) {
-  std::vector<Recompute> out;
-  for (const int mode : limits.filter.tried(Axis::recompute, {0, 1, 2})) out.push_back(static_cast<Recompute>(mode));
+std::vector<RecomputeChoice> recomputes(const Job& job, const Limits& limits, int deepest) {
+  std::vector<int> depths = {0};
+  const bool some = limits.some_layers && job.framework.rules.recomputes_some;
+  for (int layers = 1; some && layers < deepest; ++layers) depths.push_back(layers);
+  depths = limits.filter.tried(Axis::recompute_layers, std::move(depths));
+  std::vector<RecomputeChoice> out;
+  for (const int tried : limits.filter.tried(Axis::recompute, {0, 1, 2})) {
+    const auto mode = static_cast<Recompute>(tried);
+    if (mode == Recompute::full) {
+      for (const int layers : depths) out.push_back({mode, layers});
+    } else if (limits.filter.admits(Axis::recompute_layers, 0)) {
+      out.push_back({mode, 0});
+    }
+  }
   return out;
+}
+
+int deepest_chunk(const Job& job, const Layout& layout) {
+  return std::ranges::max(pipeline_chunks(job.model, job.framework, layout), {}, &Chunk::layers).layers;
 }
 
 Layout plain_layout(const Job& job, const Limits& limits, const ShardChoice& shard, const Overlaps& overlaps) {
@@ -187,6 +202,8 @@ Layout plain_layout(const Job& job, const Limits& limits, const ShardChoice& sha
                 .overlap_grad_reduce = job.framework.defaults.overlap_grad_reduce,
                 .overlap_param_gather = job.framework.defaults.overlap_param_gather};
   limits.filter.apply(layout);
+  layout.order = limits.order;
+  if (layout.recompute != Recompute::full) layout.recompute_layers = 0;
   layout.tp_comm_overlap = overlaps.tensor;
   layout.ep_comm_overlap = overlaps.expert;
   return layout;
@@ -206,8 +223,8 @@ bool each_choice(Layout layout, const Job& job, const Limits& limits, const std:
     layout.stage_split = split_of(job, limits, layout);
     for (const Sharding& sharding : shardings(job, limits)) {
       layout.zero_stage = sharding.zero_stage, layout.hsdp_shard = sharding.hsdp_shard;
-      for (const Recompute recompute : recomputes(limits)) {
-        layout.recompute = recompute;
+      for (const auto& [mode, layers] : recomputes(job, limits, limits.some_layers ? deepest_chunk(job, layout) : 0)) {
+        layout.recompute = mode, layout.recompute_layers = layers;
         if (limits.filter.admits(layout) && !visit(layout)) return false;
       }
     }

@@ -38,7 +38,7 @@ Worker::Worker(const Job& job, const SearchOptions& options)
       sections_(model_sections(job.model)),
       memory_constants_(memory_constants(job)),
       shardings_(shardings(job, options.space)),
-      recomputes_(recomputes(options.space)),
+      any_recompute_(recomputes(job, options.space, job.model.layers)),
       bounded_(options.objective.least && options.pareto.empty()),
       tables_(job),
       communication_(job.cluster, job.collectives),
@@ -59,7 +59,11 @@ std::vector<Worker::Shape>& Worker::shapes(const ShardChoice& shard) {
         layout.schedule = schedule;
         const StageSplit split = split_of(job_, limits, layout);
         if (!limits.filter.admits(Axis::stage_split, static_cast<int>(split))) continue;
-        entry->second.push_back({pp, vp, data_degree(job_, limits, shard, pp), schedule, split});
+        layout.stage_split = split;
+        const int deepest = limits.some_layers ? deepest_chunk(job_, layout) : 0;
+        const auto [recompute, unseen] = recomputes_.try_emplace(deepest);
+        if (unseen) recompute->second = recomputes(job_, limits, deepest);
+        entry->second.push_back({pp, vp, data_degree(job_, limits, shard, pp), schedule, split, &recompute->second});
       }
     }
   }
@@ -86,7 +90,10 @@ Seconds Worker::fastest_pass(const ShardChoice& shard, const Overlaps& all) {
   for (const Shape& shape : shapes(shard)) {
     take(shape);
     if (!known_[index_of(shape.schedule)].empty()) continue;
-    for (const Recompute mode : recomputes_) fastest = std::min(fastest, least_pass(passes(), sections_, mode));
+    for (const RecomputeChoice& choice : any_recompute_) {
+      const Recompute mode = choice.layers > 0 ? Recompute::none : choice.mode;  // some layers again: no less than none
+      fastest = std::min(fastest, least_pass(passes(), sections_, mode));
+    }
   }
   return fastest;
 }
@@ -99,9 +106,11 @@ bool Worker::worse(Seconds least_time) const {
   return rounded(value_at_least(least_time)) > std::min(threshold_, found_.threshold());
 }
 
+/// Of the layout's recompute; those of all layers or none share the shape's.
 const StageKinds& Worker::stages(const Shape& shape) {
-  const std::array key = {shape.pp, shape.vp, static_cast<int>(shape.split),
-                          static_cast<int>(index_of(shape.schedule))};
+  if (shape.stages != nullptr && layout_.recompute_layers == 0) return *shape.stages;
+  const std::array key = {shape.pp, shape.vp, static_cast<int>(shape.split), static_cast<int>(index_of(shape.schedule)),
+                          layout_.recompute_layers};
   const auto [known, missing] = stages_.try_emplace(key);
   if (missing) known->second = stage_kinds(job_.model, job_.framework, layout_);
   return known->second;
@@ -137,13 +146,13 @@ std::optional<double> Worker::least(const ShardChoice& shard) {
     for (const Shape& shape : shapes(shard)) {
       take(shape);
       if (const Rule rule = refused_whatever_states(job_, layout_); rule != nullptr) {
-        refused[index_of(rule)] += shardings_.size() * recomputes_.size();
+        refused[index_of(rule)] += shardings_.size() * shape.recomputes->size();
         continue;
       }
       for (const Sharding& sharding : shardings_) {
         layout_.zero_stage = sharding.zero_stage, layout_.hsdp_shard = sharding.hsdp_shard;
         if (const Rule rule = refused_by_states(job_, layout_); rule != nullptr) {
-          refused[index_of(rule)] += recomputes_.size();
+          refused[index_of(rule)] += shape.recomputes->size();
           continue;
         }
         if (!bounded_) return 0;
@@ -160,8 +169,9 @@ std::optional<double> Worker::least(const ShardChoice& shard) {
 }
 
 void Worker::pass_over(const ShardChoice& shard) {
-  const std::uint64_t layouts =
-      overlaps(job_, options_.space, shard).size() * shapes(shard).size() * shardings_.size() * recomputes_.size();
+  std::uint64_t choices = 0;
+  for (const Shape& shape : shapes(shard)) choices += shape.recomputes->size();
+  const std::uint64_t layouts = overlaps(job_, options_.space, shard).size() * shardings_.size() * choices;
   counts.considered += layouts;
   counts.passed_over += layouts;
 }
@@ -181,47 +191,57 @@ void Worker::visit(const ShardChoice& shard, double threshold) {
   best.merge(found_);
 }
 
-void Worker::keep_recomputes(const StageKinds& stages) {
+void Worker::take(const RecomputeChoice& choice) {
+  layout_.recompute = choice.mode, layout_.recompute_layers = choice.layers;
+}
+
+void Worker::keep_recomputes(const Shape& shape) {
   kept_.clear();
-  for (const Recompute mode : recomputes_) {
-    layout_.recompute = mode;
-    const auto least = [&] { return least_step(passes(), stages, layout_, job_.global_batch, tables_.constants()); };
-    if (!bounded_ || !worse(least())) kept_.push_back(mode);
+  for (const RecomputeChoice& choice : *shape.recomputes) {
+    take(choice);
+    const auto least = [&] {
+      return least_step(passes(), stages(shape), layout_, job_.global_batch, tables_.constants());
+    };
+    if (!bounded_ || !worse(least())) kept_.push_back(choice);
   }
 }
 
 void Worker::visit_shape(Shape& shape) {
-  counts.considered += shardings_.size() * recomputes_.size();
-  layout_.recompute = Recompute::none;  // no rule refuses it
+  counts.considered += shardings_.size() * shape.recomputes->size();
+  take(RecomputeChoice{});  // no rule refuses it
   if (const Rule rule = refused_whatever_states(job_, layout_); rule != nullptr) {
-    counts.by_rule[index_of(rule)] += shardings_.size() * recomputes_.size();
+    counts.by_rule[index_of(rule)] += shardings_.size() * shape.recomputes->size();
     return;
   }
   if (shape.stages == nullptr) shape.stages = &stages(shape);
-  keep_recomputes(*shape.stages);
-  counts.passed_over += shardings_.size() * (recomputes_.size() - kept_.size());
+  keep_recomputes(shape);
+  counts.passed_over += shardings_.size() * (shape.recomputes->size() - kept_.size());
   if (kept_.empty()) return;
   for (const Sharding& sharding : shardings_) {
-    layout_.recompute = Recompute::none;
+    take(RecomputeChoice{});
     layout_.zero_stage = sharding.zero_stage, layout_.hsdp_shard = sharding.hsdp_shard;
     if (const Rule rule = refused_by_states(job_, layout_); rule != nullptr) {
       counts.by_rule[index_of(rule)] += kept_.size();
     } else {
-      visit_recomputes(*shape.stages);
+      visit_recomputes(shape);
     }
   }
 }
 
-void Worker::visit_recomputes(const StageKinds& stages) {
+void Worker::visit_recomputes(const Shape& shape) {
   std::optional<Entries> entries;
-  for (const Recompute recompute : kept_) {
-    layout_.recompute = recompute;
-    // The rule on overlapped experts is the only one that asks for recompute.
-    const Rule rule = layout_.ep_comm_overlap ? refused_by(job_, layout_) : nullptr;
+  for (const RecomputeChoice& choice : kept_) {
+    take(choice);
+    // The rules on overlapped experts and on some layers are the only ones that ask for recompute.
+    const bool asked = layout_.ep_comm_overlap || choice.layers > 0;
+    const Rule rule = asked ? refused_by(job_, layout_) : nullptr;
     if (rule != nullptr) {
       ++counts.by_rule[index_of(rule)];
+    } else if (choice.layers > 0) {
+      std::optional<Entries> own;
+      evaluate(stages(shape), own);
     } else {
-      evaluate(stages, entries);
+      evaluate(*shape.stages, entries);
     }
   }
 }

@@ -51,7 +51,8 @@ class Worker {
     int pp, vp, dp;
     PipelineSchedule schedule;
     StageSplit split;
-    const StageKinds* stages = nullptr;  ///< filled in for layouts that no rule refuses
+    const std::vector<RecomputeChoice>* recomputes;  ///< of recomputes_
+    const StageKinds* stages = nullptr;              ///< filled in for layouts that no rule refuses
   };
   std::vector<Shape>& shapes(const ShardChoice& shard);
   void take(const Shape& shape);
@@ -61,9 +62,10 @@ class Worker {
   Seconds fastest_pass(const ShardChoice& shard, const Overlaps& all);
   double value_at_least(Seconds time) const;
   bool worse(Seconds least_time) const;
-  void keep_recomputes(const StageKinds& stages);
+  void take(const RecomputeChoice& choice);
+  void keep_recomputes(const Shape& shape);
   void visit_shape(Shape& shape);
-  void visit_recomputes(const StageKinds& stages);
+  void visit_recomputes(const Shape& shape);
   void evaluate(const StageKinds& stages, std::optional<Entries>& entries);
   void offer(const Step& step, Seconds time, const Memory& need);
   bool memory_suffices(const Memory& need);
@@ -73,20 +75,21 @@ class Worker {
   const std::vector<ModelSection> sections_;
   const MemoryConstants memory_constants_;
   const std::vector<Sharding> shardings_;
-  const std::vector<Recompute> recomputes_;
-  const bool bounded_;  // the objective has a bound, and no front wants the rest
+  const std::vector<RecomputeChoice> any_recompute_;
+  std::map<int, std::vector<RecomputeChoice>> recomputes_;  // by the layers of the deepest chunk
+  const bool bounded_;                                      // the objective has a bound, and no front wants the rest
   Tables tables_;
   Communication communication_;
   std::map<std::pair<int, int>, std::vector<Shape>> shapes_;
   std::map<std::array<int, 3>, Seconds> kernels_;    // least of all sections, by tp, cp and micro-batch
-  std::map<std::array<int, 4>, StageKinds> stages_;  // by pp, vp, split and schedule
+  std::map<std::array<int, 5>, StageKinds> stages_;  // by pp, vp, split, schedule and recomputed layers
 
   // the shard choice that is being visited
   Layout layout_;
   LayerMemory layers_;
   bool has_layers_ = false;
-  std::vector<Passes> known_;    // by schedule, which may put communication beside compute; empty: not yet asked
-  std::vector<Recompute> kept_;  // recomputes of the shape that may be good enough
+  std::vector<Passes> known_;          // by schedule, which may put communication beside compute; empty: not yet asked
+  std::vector<RecomputeChoice> kept_;  // recomputes of the shape that may be good enough
   double threshold_ = 0;
   Collector found_;
 };

@@ -24,10 +24,12 @@ const std::vector<Precision>& precisions() {
       {"fp8-cs", DType::fp8, DType::bf16, 6, 1, "per-tensor current scaling: one more read for the maximum"},
       {"fp8-rowwise", DType::fp8, DType::bf16, 6, 1, "one scale a row, bf16 input quantised twice"},
       {"fp8-block", DType::fp8, DType::bf16, 4 + 8.0 / 128, 1 + 4.0 / 128, "1x128 tiles with fp32 scales", true},
-      {"mxfp8", DType::fp8, DType::bf16, 4 + 2.0 / 32, 1 + 1.0 / 32, "32-element blocks with 8-bit scales"},
-      {"mxfp4", DType::fp4, DType::bf16, 5 + 2.0 / 32, 0.5 + 1.0 / 32, "32-element blocks with 8-bit scales"},
+      {"mxfp8", DType::fp8, DType::bf16, 4 + 2.0 / 32, 1 + 1.0 / 32, "32-element blocks with 8-bit scales", false,
+       true},
+      {"mxfp4", DType::fp4, DType::bf16, 5 + 2.0 / 32, 0.5 + 1.0 / 32, "32-element blocks with 8-bit scales", false,
+       true},
       {"nvfp4", DType::fp4, DType::bf16, 5 + 2.0 / 16, 0.5 + 1.0 / 16,
-       "16-element blocks with fp8 scales, one read for the tensor scale, Hadamard transform in the cast"},
+       "16-element blocks with fp8 scales, one read for the tensor scale, Hadamard transform in the cast", false, true},
       {"int8", DType::int8, DType::bf16, 4, 1, "per-tensor int8 (AQT)"},
   };
   return rows;

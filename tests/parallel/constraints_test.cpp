@@ -213,6 +213,7 @@ TEST(Constraints, EveryRuleRefusesInWords) {
       {llama(2, 2048, 8192, 32, 32, 131072), {.pp = 2}, "nanotron"},
       {dense, {.pp = 4, .vp = 2}, "megatron-core", 6},
       {dense, {.pp = 4}, "nanotron", 2},
+      {dense, {.recompute = Recompute::full, .recompute_layers = 3}, "nanotron"},
       {dense, {.zero_stage = 2}, "nanotron"},
       {dense, {.pp = 2, .zero_stage = 3}},
       {dense, {.dp = 8, .zero_stage = 3, .hsdp_shard = 3}},

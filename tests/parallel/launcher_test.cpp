@@ -65,6 +65,16 @@ TEST(Launcher, MegatronFsdpAsItsArgumentsAssert) {
   EXPECT_THAT(plain, Not(Contains(HasSubstr("ckpt-format"))));
 }
 
+// megatron/core/recompute.py, lines 167-183: "block" checkpoints the first so many layers of each chunk.
+TEST(Launcher, MegatronRecomputeOfSomeLayers) {
+  const Job job = test_job(llama_8b(), 16, 8192, 64);
+  const auto flags = launcher_flags(job, {.tp = 8, .dp = 2, .recompute = Recompute::full, .recompute_layers = 3});
+  for (const char* flag : {"--recompute-granularity full", "--recompute-method block", "--recompute-num-layers 3"})
+    EXPECT_THAT(flags, Contains(flag));
+  const auto all = launcher_flags(job, {.tp = 8, .dp = 2, .recompute = Recompute::full});
+  EXPECT_THAT(all, Contains("--recompute-method uniform"));
+}
+
 // megatron/training/initialize.py, line 395: two orders of ranks.
 TEST(Launcher, MegatronOrders) {
   const Job job = test_job(llama_8b(), 16, 8192, 64);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <tuple>
 #include <vector>
 
 #include "meshwright/hardware/catalog.hpp"
@@ -28,6 +30,7 @@ std::vector<Layout> layouts_of_64() {
           {.tp = 4, .pp = 4, .dp = 4},
           {.tp = 2, .pp = 8, .vp = 2, .dp = 4, .micro_batch = 2},
           {.tp = 8, .cp = 2, .pp = 2, .dp = 2, .recompute = Recompute::full},
+          {.tp = 8, .pp = 2, .dp = 4, .recompute = Recompute::full, .recompute_layers = 5},
           {.tp = 8, .dp = 8, .zero_stage = 3},
           {.tp = 1, .dp = 64, .zero_stage = 3, .hsdp_shard = 8, .recompute = Recompute::selective},
           {.tp = 8, .dp = 8, .zero_stage = 0, .tp_comm_overlap = true}};
@@ -69,6 +72,35 @@ TEST(Step, ExplanationSumsToTheStep) {
     const Term tree = explain(job, p);
     EXPECT_NEAR(total(tree), p.step_time.value(), 1e-9 * p.step_time.value()) << describe_layout(l);
     EXPECT_NE(find(tree, "tensor_parallel"), nullptr);
+  }
+}
+
+// Megatron's recompute_method "block": of each chunk's layers the first few, so time and memory are on the line between
+// no recompute and recompute of all.
+TEST(Step, RecomputeOfSomeLayersIsBetweenNoneAndAll) {
+  const Job job = job_on("dgx-h100", 64, llama_8b(), 8192, 128);
+  for (const auto& [pp, vp, chunk] : {std::tuple{2, 1, 16}, {4, 2, 4}}) {
+    Layout l{.tp = 8, .pp = pp, .vp = vp, .dp = 8 / pp, .recompute = Recompute::full};
+    const Prediction all = predict(job, l);
+    l.recompute = Recompute::none;
+    const Prediction none = predict(job, l);
+    l.recompute = Recompute::full;
+    for (l.recompute_layers = 1; l.recompute_layers <= chunk + 1; ++l.recompute_layers) {
+      const Prediction p = predict(job, l);
+      const double share = std::min(1.0, static_cast<double>(l.recompute_layers) / chunk);
+      EXPECT_NEAR(p.time.recompute.value(), share * all.time.recompute.value(), 1e-9);
+      EXPECT_NEAR(p.hfu - p.mfu, share * (p.mfu / all.mfu) * (all.hfu - all.mfu), 1e-9);
+      const double redone = (all.memory.activations - none.memory.activations).value();
+      if (share == 1) {
+        EXPECT_EQ(p.step_time, all.step_time);
+        EXPECT_EQ(p.memory.reserved, all.memory.reserved);
+      } else {
+        EXPECT_LT(p.step_time, all.step_time);
+        EXPECT_GT(p.step_time, none.step_time);
+        EXPECT_LT(redone, 0);
+        EXPECT_LE(all.memory.activations, p.memory.activations);
+      }
+    }
   }
 }
 

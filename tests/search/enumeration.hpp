@@ -23,7 +23,9 @@ struct Enumerated {
 
 class Enumeration {
  public:
-  Enumeration(const Job& job, int max_micro_batch) : job_(job), tables_(job), constants_(memory_constants(job)) {
+  /// With `some_layers` full recompute of 1, 2, ... layers of a chunk too, where the stack has it.
+  Enumeration(const Job& job, int max_micro_batch, bool some_layers = false)
+      : job_(job), tables_(job), constants_(memory_constants(job)), some_layers_(some_layers) {
     for (int tp = 1; tp <= 64; ++tp) {
       const int domain = std::max(job.cluster.node.scale_up_domain, job.cluster.node.accelerators);
       if (job.model.heads % tp != 0 || tp > 2 * domain || (tp > 1 && !has("tp"))) continue;
@@ -98,13 +100,21 @@ class Enumeration {
             }
             l.zero_stage = zero, l.hsdp_shard = shard, l.tp_comm_overlap = tensor, l.ep_comm_overlap = expert;
             for (const Recompute r : {Recompute::none, Recompute::selective, Recompute::full}) {
-              l.recompute = r;
+              l.recompute = r, l.recompute_layers = 0;
               add(l);
             }
+            const int depth = some_layers_ && rules.recomputes_some ? deepest_chunk(l) : 1;
+            for (l.recompute_layers = 1; l.recompute_layers < depth; ++l.recompute_layers) add(l);
           }
         }
       }
     }
+  }
+
+  int deepest_chunk(const Layout& l) const {
+    int most = 0;
+    for (const Chunk& chunk : pipeline_chunks(job_.model, job_.framework, l)) most = std::max(most, chunk.layers);
+    return most;
   }
 
   void add(const Layout& l) {
@@ -123,6 +133,7 @@ class Enumeration {
   const Job& job_;
   Tables tables_;
   MemoryConstants constants_;
+  bool some_layers_;
   std::map<std::tuple<int, int, int, int, int>, LayerMemory> layers_;
 };
 

@@ -71,6 +71,22 @@ TEST(Search, AgreesWithEnumeration) {
   }
 }
 
+TEST(Search, SomeLayersAgainAgreeWithEnumeration) {
+  for (const Job& job : small_jobs()) {
+    const Enumeration all(job, max_micro_batch, true);
+    SearchOptions some = options(40, true);
+    some.space.some_layers = true;
+    const SearchResult result = search(job, some);
+    const std::vector<Candidate> expected = best_of(all, 40, true);
+    ASSERT_EQ(result.best.size(), expected.size()) << job.model.name << " " << job.framework.name;
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      EXPECT_EQ(result.best[i].prediction.layout, complete(job, expected[i].layout))
+          << job.model.name << " " << job.framework.name << ", " << i;
+    }
+    EXPECT_EQ(result.considered, all.considered) << job.model.name << " " << job.framework.name;
+  }
+}
+
 TEST(Search, WithoutABoundEveryLayoutThatRunsIsEvaluated) {
   for (const Job& job : small_jobs()) {
     SearchOptions all = options(100000, true);
@@ -85,7 +101,7 @@ TEST(Search, WithoutABoundEveryLayoutThatRunsIsEvaluated) {
 
 TEST(Search, BoundsAreBelowEveryTime) {
   for (const Job& job : small_jobs()) {
-    const Enumeration all(job, max_micro_batch);
+    const Enumeration all(job, max_micro_batch, true);
     Tables tables(job);
     Communication communication(job.cluster, job.collectives);
     const auto sections = model_sections(job.model);
@@ -102,7 +118,8 @@ TEST(Search, BoundsAreBelowEveryTime) {
         return least_step_of_shard(pass, e.layout, job.global_batch, job.accelerators);
       };
       const Passes most = passes(tables.shard(beside));
-      EXPECT_LE(of_shard(least_pass(most, sections, e.layout.recompute)), e.time) << describe_layout(e.layout);
+      const Recompute mode = e.layout.recompute_layers > 0 ? Recompute::none : e.layout.recompute;
+      EXPECT_LE(of_shard(least_pass(most, sections, mode)), e.time) << describe_layout(e.layout);
       // Of any cut of the experts.
       Layout cut = e.layout;
       cut.ep = 1, cut.etp = 1, cut.tp_comm_overlap = beside.tp_comm_overlap;

@@ -253,9 +253,10 @@ void run(const Options& options, const Globals& globals) {
     launcher_release(stated, options.outputs.flags);  // a bad dialect is refused before the work
   if (!options.run.tokens.empty()) parse_tokens(options.run.tokens, "--tokens");
   const RunAssumptions assumptions = run_assumptions(options.run);
-  const PlanOptions wanted = plan_options(options.search, stated, run_objectives(catalog, assumptions));
+  PlanOptions wanted = plan_options(options.search, stated, run_objectives(catalog, assumptions));
   const std::vector<Variant> variants = open_variants(options.search, stated, wanted.search);
   const Job job = variants.empty() ? stated : variants.front().job;
+  if (!variants.empty()) wanted.search.space = variants.front().space;
   const Plan plan = plan_with_progress(job, wanted);
   const SearchResult& result = plan.result;
   const std::vector<RunEstimate> runs = runs_of(catalog, job, result, options.run, assumptions);

@@ -75,7 +75,9 @@ void add_search_options(CLI::App& command, SearchChoices& c) {
   command.add_option("--why-not", c.why_not, "What stands in the way of a layout that you expected: tp=8,pp=4")
       ->type_name("AXIS=VALUE,")
       ->check(some_text());
-  command.add_option("--open", c.open, "Also search what is stated or usual: precision,framework,offload")
+  command
+      .add_option("--open", c.open,
+                  "Also search what is stated or usual: precision,framework,offload,order,cp_kind,recompute_layers")
       ->type_name("NAME,")
       ->delimiter(',')
       ->check(CLI::IsMember(open_choices()));

@@ -10,6 +10,7 @@
 #include "meshwright/parallel/recipe.hpp"
 #include "meshwright/parallel/release.hpp"
 #include "meshwright/parallel/stack_parts.hpp"
+#include "meshwright/workload/precision.hpp"
 
 namespace meshwright::parallel {
 
@@ -70,6 +71,9 @@ constexpr void describe(PartOf<Framework> auto& stack, V&& visit) {
 inline bool runs(const Framework& framework, PipelineSchedule schedule) noexcept {
   return framework.rules.schedules.has(schedule);
 }
+
+/// True where the stack trains in that format; of some stacks nothing is known.
+bool trains_with(const Framework& framework, const Precision& precision) noexcept;
 
 /// A profile from its file, at its newest release; unknown keys are refused.
 Framework read_framework(const Reader& reader);

@@ -65,6 +65,7 @@ struct Layout {
   int hsdp_shard = 0;             ///< ZeRO-3 over this many ranks, replicated over the rest; 0 = all of dp * cp
   bool sequence_parallel = true;  ///< with tp > 1
   Recompute recompute = Recompute::none;
+  int recompute_layers = 0;  ///< under full recompute: so many layers of each chunk, the first ones; 0 = all
   PipelineSchedule schedule = PipelineSchedule::one_f_one_b;     ///< interleaved when vp > 1
   StageSplit stage_split = StageSplit::automatic;                ///< layers over stages
   bool overlap_grad_reduce = true, overlap_param_gather = true;  ///< behind backward and forward
@@ -108,6 +109,13 @@ constexpr int micro_batches(int global_batch, const Layout& layout) {
   const long long count = global_batch / (static_cast<long long>(layout.dp) * layout.micro_batch);
   return count < 1 ? 1 : static_cast<int>(count);
 }
+
+/// True for a layer that is the `index`th of its chunk where only some layers are recomputed, and it isn't.
+constexpr bool keeps_layer(const Layout& layout, int index) noexcept {
+  return layout.recompute == Recompute::full && layout.recompute_layers > 0 && index >= layout.recompute_layers;
+}
+/// "none", "full", "full of 3 layers a chunk".
+std::string describe_recompute(const Layout& layout);
 
 /// "tp8 pp16 vp8 dp128 mb1" with the degrees that are not 1.
 std::string describe_layout(const Layout& layout);

@@ -36,6 +36,7 @@ struct StackRules {
   bool uneven_stages = true;                     ///< an explicit layout of layers over stages can be given
   bool uneven_by_default = false;                ///< and is made without asking (layers % (pp * vp) may be non-zero)
   bool splits_by_cost = false;                   ///< stages by parameter cost of the blocks (nanotron)
+  bool recomputes_some = false;                  ///< full recompute can be limited to some layers of a chunk
   bool interleaving_needs_multiple = true;       ///< micro-batches % pp == 0 with vp > 1
   bool micro_batches_cover_pipeline = false;     ///< micro-batches >= pp - 1
   bool experts_fold_over_tp = true;              ///< ep * etp divides tp * cp * dp; false: ep divides dp * cp
@@ -44,6 +45,8 @@ struct StackRules {
   int max_zero_stage_pipeline = 3;               ///< the highest it has with pp > 1
   int vocab_multiple = 128;                      ///< vocabulary padded to vocab_multiple * tp; 0 = as it is
   bool can_overlap_tp = false;                   ///< has TP communication inside the GEMMs, on request
+  std::vector<std::string> precisions;           ///< that it trains in; empty: nothing is known of them
+  std::vector<RankOrder> orders;                 ///< in which it can number ranks; empty: only its default
   bool can_overlap_ep = false;  ///< has dispatch and combine behind another micro-batch's compute, on request
 };
 
@@ -138,6 +141,7 @@ constexpr void describe(PartOf<StackRules> auto& p, V&& visit) {
   visit("uneven_stages", p.uneven_stages);
   visit("uneven_by_default", p.uneven_by_default);
   visit("splits_by_cost", p.splits_by_cost);
+  visit("recomputes_some", p.recomputes_some);
   visit("interleaving_needs_multiple", p.interleaving_needs_multiple);
   visit("micro_batches_cover_pipeline", p.micro_batches_cover_pipeline);
   visit("experts_fold_over_tp", p.experts_fold_over_tp);
@@ -147,6 +151,8 @@ constexpr void describe(PartOf<StackRules> auto& p, V&& visit) {
   visit("vocab_multiple", p.vocab_multiple);
   visit("can_overlap_tp", p.can_overlap_tp);
   visit("can_overlap_ep", p.can_overlap_ep);
+  visit("precisions", p.precisions);
+  visit("orders", p.orders);
 }
 template <class V>
 constexpr void describe(PartOf<StackDefaults> auto& p, V&& visit) {

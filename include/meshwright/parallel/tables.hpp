@@ -60,15 +60,22 @@ struct StageSection {
   std::size_t section = 0;  ///< index in model_sections()
   double runs = 0;          ///< passes of a micro-batch through it; of a stage that is there twice, of half of them
   double held = 0;          ///< copies of its parameters
+  bool kept = false;        ///< layers that a partial recompute leaves out
   friend bool operator==(const StageSection&, const StageSection&) = default;
 };
 
-/// Pipeline stages that are alike. Key: (pp, vp, stage_split, schedule).
+/// What is computed again of a section's layers.
+constexpr Recompute recompute_of(const StageSection& section, const Layout& layout) noexcept {
+  return section.kept ? Recompute::none : layout.recompute;
+}
+
+/// Pipeline stages that are alike. Key: (pp, vp, stage_split, schedule, stages, recompute_layers).
 struct StageKind {
   int first = 0;                       ///< index of the first such stage
   int stages = 0;                      ///< how many
   std::vector<StageSection> sections;  ///< those that it has, in model order
   double blocks = 0;                   ///< passes of a micro-batch through blocks
+  double kept = 0;                     ///< of those, through layers that a partial recompute leaves out
 };
 struct StageKinds {
   std::vector<StageKind> kinds;

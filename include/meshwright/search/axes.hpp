@@ -24,6 +24,7 @@ enum class Axis {
   zero_stage,
   hsdp_shard,
   recompute,
+  recompute_layers,
   schedule,
   stage_split,
   sequence_parallel,
@@ -31,9 +32,10 @@ enum class Axis {
   overlap_param_gather,
   tp_comm_overlap,
   ep_comm_overlap,
-  overlap_p2p
+  overlap_p2p,
+  cp_kind
 };
-inline constexpr std::size_t axis_count = static_cast<std::size_t>(Axis::overlap_p2p) + 1;
+inline constexpr std::size_t axis_count = static_cast<std::size_t>(Axis::cp_kind) + 1;
 
 /// One axis: a new one is a row here and, where several values are tried, a loop in space.cpp.
 struct AxisRow {

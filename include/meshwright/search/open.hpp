@@ -1,5 +1,7 @@
 #pragma once
-// What a job states and a caller leaves open all the same: the precision, the stack, states on the host.
+// What a job states and a caller leaves open all the same: the precision, the stack, states on the host, and what
+// stacks do in one way unless told: the order of ranks, the exchange among context ranks, which layers are computed
+// again.
 #include <string>
 #include <vector>
 
@@ -11,10 +13,12 @@ namespace meshwright::search {
 struct Variant {
   std::string words;  ///< "precision fp8, framework torchtitan"
   Job job;
+  Limits space;  ///< with what the choice says of layouts
   SearchResult result;
 };
 
-/// Names of what can be left open: "precision", "framework", "offload".
+/// Names of what can be left open: "precision", "framework", "offload", "order", "cp_kind",
+/// "recompute_layers".
 const std::vector<std::string>& open_choices();
 
 /// A search of every combination of the choices in `open` that the device and the stack have, best first, those in

@@ -2,6 +2,7 @@
 // The space of layouts that a job could run, as loops over degrees and choices. What a Filter fixes is tried whether it
 // is usual or not: the stack's rules then say why it does not run.
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "meshwright/parallel/job.hpp"
@@ -12,8 +13,10 @@ namespace meshwright::search {
 /// What a caller states about the space.
 struct Limits {
   Filter filter{};
-  int max_micro_batch = 16;   ///< largest power of two that is tried, at least 1
-  bool tp_in_domain = false;  ///< tensor-parallel groups stay inside one scale-up domain
+  int max_micro_batch = 16;          ///< largest power of two that is tried, at least 1
+  bool tp_in_domain = false;         ///< tensor-parallel groups stay inside one scale-up domain
+  bool some_layers = false;          ///< full recompute of some layers of a chunk is tried too, where the stack has it
+  std::optional<RankOrder> order{};  ///< in which ranks are numbered; unset = the stack's default
 };
 
 /// Degrees that share the slow part of the step tables, and so the unit of work of a search thread.
@@ -45,7 +48,15 @@ struct Overlaps {
 };
 std::vector<Overlaps> overlaps(const Job& job, const Limits& limits, const ShardChoice& shard);
 
-std::vector<Recompute> recomputes(const Limits& limits);
+/// What is computed again: of which activations, and under full recompute in how many layers of a chunk.
+struct RecomputeChoice {
+  Recompute mode = Recompute::none;
+  int layers = 0;  ///< 0 = all
+};
+/// None, selective, full; and on request, where the stack has it, full of 1, 2, ... of the `deepest` layers of a chunk.
+std::vector<RecomputeChoice> recomputes(const Job& job, const Limits& limits, int deepest);
+/// Layers of the deepest chunk of a layout.
+int deepest_chunk(const Job& job, const Layout& layout);
 
 /// The layout of a shard choice on one stage, with the stack's defaults and what the filter fixes.
 Layout plain_layout(const Job& job, const Limits& limits, const ShardChoice& shard, const Overlaps& overlaps);
