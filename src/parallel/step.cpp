@@ -68,7 +68,6 @@ Slot make_slot(const StageKind& kind, const StepConstants& c, const Entries& e, 
   for (const StageSection& section : kind.sections) {
     const BlockCost& block = e.shard->sections[section.section];
     const Recompute mode = recompute_of(section, l);
-    const bool full = mode == Recompute::full;
     add(slot, section, block, mode);
     const Seconds launching = section.runs * block.host[static_cast<std::size_t>(mode)];
     host += launching;
