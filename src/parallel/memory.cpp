@@ -47,7 +47,10 @@ void add_states(Memory& m, const MemoryConstants& c, const LayerMemory& layers, 
   };
   const auto trained = [&](int least) { return share(least, held.trained, held.expert_trained); };
   const double frozen = share(3, held.dense, held.experts) - (c.adapters ? 0 : trained(3));
-  m.weights = Bytes::base(c.parameter_bytes * trained(3) + c.frozen_bytes * frozen + c.cached_weight_bytes * held.gemm);
+  const double high = c.low_precision_weights ? 1 - held.gemm / (held.dense + held.experts) : 1;
+  const double low = c.low_precision_weights && layout.zero_stage == 3 ? (1 - high) * trained(3) : 0;
+  m.weights = Bytes::base(c.parameter_bytes * high * trained(3) + low + c.frozen_bytes * frozen +
+                          c.cached_weight_bytes * held.gemm);
   m.gradients = Bytes::base(c.gradient_bytes * trained(2));
   m.optimizer = Bytes::base(c.optimizer_bytes * trained(1));
   const double all = held.dense + held.experts;
@@ -122,6 +125,17 @@ Memory of_stage(const MemoryConstants& c, const LayerMemory& layers, const Stage
 
 Bytes usable_memory(const Job& job) { return job.cluster.accelerator.memory_capacity * job.framework.memory.usable; }
 
+namespace {
+
+/// Of a linear parameter in the GEMMs' format; weights held in it alone are one of the copies.
+double cached_weight_bytes(const Job& job) {
+  if (job.precision.gemm == job.precision.rest) return 0;
+  const double copies = job.framework.memory.cached_weight_bytes;
+  return job.recipe.precision.low_precision_weights ? std::max(copies, bytes_per_element(job.precision.gemm)) : copies;
+}
+
+}  // namespace
+
 MemoryConstants memory_constants(const Job& job) {
   const StackMemory& f = job.framework.memory;
   const Recipe& r = job.recipe;
@@ -133,8 +147,9 @@ MemoryConstants memory_constants(const Job& job) {
           .parameter_bytes = states.weights,
           .gradient_bytes = states.gradients,
           .optimizer_bytes = r.offload.optimizer ? 0 : states.optimizer,
-          .cached_weight_bytes = job.precision.gemm == job.precision.rest ? 0 : f.cached_weight_bytes,
+          .cached_weight_bytes = cached_weight_bytes(job),
           .weight_gradient_bytes = f.weight_gradient_bytes,
+          .low_precision_weights = r.precision.low_precision_weights,
           .gathered_parameter_bytes = bytes_of(r.precision.gather, compute),
           .gathered_gradient_bytes = bytes_of(r.states.gathered_gradients, compute),
           .gathered_layers = f.gathered_layers,

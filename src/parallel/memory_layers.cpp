@@ -50,7 +50,7 @@ BlockMemory block_memory(std::span<const Operator> operators, const Job& job, co
     const bool unfused = op.kind == OperatorKind::attention && !fused && op.unfused_saved_bytes > 0;
     all += unfused ? op.unfused_saved_bytes : op.saved_bytes;
     if (unfused) core += op.unfused_saved_bytes - op.saved_bytes;
-    if (op.kind != OperatorKind::attention && redone_selectively(op, job)) core += op.saved_bytes;
+    core += dropped_selectively(op, job).value();
   }
   const double hidden = job.model.hidden;
   all += stack.memory.saved_whole_hidden * (tokens.all - tokens.all / layout.tp) * hidden;
@@ -68,6 +68,7 @@ BlockMemory block_memory(std::span<const Operator> operators, const Job& job, co
 Precision kept_recipe(const Job& job) {
   Precision recipe = job.precision;
   if (!job.framework.memory.low_precision_inputs) recipe.stored_input_bytes = bytes_per_element(recipe.rest);
+  recipe.stored_activation_bytes = bytes_of(job.recipe.activations.activation_input, recipe.rest);
   return recipe;
 }
 

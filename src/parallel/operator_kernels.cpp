@@ -103,33 +103,59 @@ Kernels memory_kernels(const Operator& op, const Job& job) {
   return {forward, memory_backward * forward, {}};
 }
 
-/// Which operators a module of selective recompute holds (Megatron Core, recompute_modules).
+/// What a module of selective recompute does again, and what it need not keep for that: its outputs, which are inputs
+/// of what follows (Megatron Core, recompute_modules: output-discarding checkpoints of norms, up-projections and
+/// nonlinearities; mlp and shared_experts keep their input alone).
 struct ModuleOperator {
   RecomputeModule module;
   std::string_view name;
+  bool again = false;
+  enum { nothing, all, inputs } dropped = nothing;  ///< of what the operator keeps; `inputs`: q, k and v of attention
 };
-constexpr auto module_operators =
-    std::to_array<ModuleOperator>({{RecomputeModule::core_attn, "attention"},
-                                   {RecomputeModule::mla_up_proj, "q_up"},
-                                   {RecomputeModule::mla_up_proj, "kv_up"},
-                                   {RecomputeModule::mla_up_proj, "rope"},
-                                   {RecomputeModule::mlp, "mlp_up"},
-                                   {RecomputeModule::mlp, "activation"},
-                                   {RecomputeModule::mlp, "mlp_down"},
-                                   {RecomputeModule::moe_act, "expert_activation"},
-                                   {RecomputeModule::layernorm, "attention_norm"},
-                                   {RecomputeModule::layernorm, "mlp_norm"},
-                                   {RecomputeModule::shared_experts, "shared_expert_up"},
-                                   {RecomputeModule::shared_experts, "shared_expert_activation"},
-                                   {RecomputeModule::shared_experts, "shared_expert_down"}});
+constexpr auto module_operators = std::to_array<ModuleOperator>({
+    {RecomputeModule::core_attn, "attention", true},
+    {RecomputeModule::mla_up_proj, "q_up", true},
+    {RecomputeModule::mla_up_proj, "kv_up", true},
+    {RecomputeModule::mla_up_proj, "rope", true},
+    {RecomputeModule::mla_up_proj, "attention", false, ModuleOperator::inputs},
+    {RecomputeModule::mlp, "mlp_up", true},
+    {RecomputeModule::mlp, "activation", true, ModuleOperator::all},
+    {RecomputeModule::mlp, "mlp_down", true, ModuleOperator::all},
+    {RecomputeModule::moe_act, "expert_activation", true},
+    {RecomputeModule::moe_act, "expert_down", false, ModuleOperator::all},
+    {RecomputeModule::layernorm, "attention_norm", true},
+    {RecomputeModule::layernorm, "qkv", false, ModuleOperator::all},
+    {RecomputeModule::layernorm, "q", false, ModuleOperator::all},
+    {RecomputeModule::layernorm, "q_down", false, ModuleOperator::all},
+    {RecomputeModule::layernorm, "mlp_norm", true},
+    {RecomputeModule::layernorm, "mlp_up", false, ModuleOperator::all},
+    {RecomputeModule::layernorm, "router", false, ModuleOperator::all},
+    {RecomputeModule::layernorm, "shared_expert_up", false, ModuleOperator::all},
+    {RecomputeModule::shared_experts, "shared_expert_up", true},
+    {RecomputeModule::shared_experts, "shared_expert_activation", true, ModuleOperator::all},
+    {RecomputeModule::shared_experts, "shared_expert_down", true, ModuleOperator::all},
+});
 
 }  // namespace
 
 bool redone_selectively(const Operator& op, const Job& job) {
   const auto& modules = job.recipe.activations.recompute_modules;
   return std::ranges::any_of(module_operators, [&](const ModuleOperator& row) {
-    return row.name == op.name && modules.has(static_cast<std::size_t>(row.module));
+    return row.again && row.name == op.name && modules.has(static_cast<std::size_t>(row.module));
   });
+}
+
+Bytes dropped_selectively(const Operator& op, const Job& job) {
+  const auto& modules = job.recipe.activations.recompute_modules;
+  double inputs = 0;
+  for (const ModuleOperator& row : module_operators) {
+    if (row.name != op.name || !modules.has(static_cast<std::size_t>(row.module))) continue;
+    if (row.dropped == ModuleOperator::all) return Bytes::base(op.saved_bytes);
+    if (row.dropped == ModuleOperator::inputs) {
+      inputs = op.batch * (op.seq_q * op.heads * op.head_dim + op.seq_q * op.kv_heads * (op.head_dim + op.v_head_dim));
+    }
+  }
+  return Bytes::base(std::min(op.saved_bytes, inputs * bytes_per_element(job.precision.rest)));
 }
 
 Seconds least_time(const Operator& op, const Job& job) {

@@ -14,5 +14,7 @@ Seconds least_time(const Operator& op, const Job& job);
 
 /// Whether selective recompute does the operator again, by the modules of the job's recipe.
 bool redone_selectively(const Operator& op, const Job& job);
+/// Of what the operator keeps without recompute, the bytes that those modules need not keep.
+Bytes dropped_selectively(const Operator& op, const Job& job);
 
 }  // namespace meshwright::parallel

@@ -71,7 +71,8 @@ void OperatorList::residual(std::string_view name, double inputs) {
 
 void OperatorList::activation(std::string_view name, double row_count, double inner) {
   const double elements = row_count * inner, inputs = model.gated_mlp ? 2 : 1;
-  Operator& row = stream(name, (inputs + 1) * element * elements, inputs * element * elements);
+  const double kept = precision.stored_activation_bytes > 0 ? precision.stored_activation_bytes : element;
+  Operator& row = stream(name, (inputs + 1) * element * elements, inputs * kept * elements);
   // Gated: the nonlinearity, then the product; plain: bias add, then the nonlinearity.
   const double apart = model.gated_mlp ? 5 : model.mlp_bias ? 4 : 2;
   row.unfused_bytes = apart * element * elements;

@@ -247,4 +247,53 @@ TEST(Memory, DualPipeHoldsParametersTwice) {
 }
 
 }  // namespace
+// arXiv 2412.19437, 3.2.3 and 3.3.3: trained without full recompute on devices of 80 GB.
+TEST(Published, DeepSeekV3FitsAsItWasTrained) {
+  JobSpec spec{.model = "deepseek-v3", .seq_len = 4096, .global_batch = 15360};
+  spec.precision = "fp8-block", spec.framework = "hai-llm";
+  spec.cluster = {.of = "dgx-h800", .accelerators = 2048};
+  const Job job = make_job(spec, builtin_catalog());
+  Layout layout{.pp = 16, .dp = 128, .ep = 64, .recompute = Recompute::selective};
+  layout.schedule = PipelineSchedule::dual_pipe;
+  EXPECT_FALSE(violation(job, complete(job, layout)));
+  layout.recompute = Recompute::none;
+  EXPECT_TRUE(violation(job, complete(job, layout)));
+}
+
+// A module drops what it makes again: latent attention's q, k and v and the two inputs that they are made of, the
+// inputs of the experts' second product, and what follows norms.
+TEST(Memory, ModulesDropWhatTheyMakeAgain) {
+  JobSpec spec{.model = "deepseek-v3", .seq_len = 4096, .global_batch = 256};
+  spec.cluster = {.of = "dgx-h100", .accelerators = 64};
+  const Job plain = make_job(spec, builtin_catalog());
+  const auto dropped = [&](const char* modules) {
+    const Job job = with_recipe(plain, modules);
+    const BlockMemory block = layer_memory(job, {.dp = 64, .ep = 64}).sections[2];
+    return (block.kept[0] - block.kept[1]).value();
+  };
+  const double tokens = 4096, e = 2;
+  const double qkv = 128 * (192 + 192 + 128), up = 1536 + 512, experts = 8 * 2048;
+  EXPECT_NEAR(dropped(R"({"activations": {"recompute_modules": ["mla_up_proj"]}})"), e * tokens * (qkv + up), 1);
+  EXPECT_NEAR(dropped(R"({"activations": {"recompute_modules": ["moe_act"]}})"), e * tokens * experts, 1);
+  EXPECT_NEAR(dropped(R"({"activations": {"recompute_modules": ["layernorm"]}})"), e * tokens * 2 * 7168, 1);
+}
+
+TEST(Memory, WeightsInTheFormatOfTheProductsAlone) {
+  const Job job = with_precision(test_job(llama_8b(), 8, 4096, 64), "mxfp8");
+  const Job alone = with_recipe(job, R"({"precision": {"low_precision_weights": true}})");
+  const Layout layout{.tp = 8};
+  const double linear = layer_memory(job, layout).sections[1].gemm_parameters * 32;
+  const double copies = job.framework.memory.cached_weight_bytes;
+  EXPECT_NEAR((memory(job, layout).weights - memory(alone, layout).weights).value(),
+              (2 + copies - std::max(1.0, copies)) * linear, 1e-3 * linear);
+}
+
+// Megatron Core's activation_func_fp8_input_store: a byte of each instead of two.
+TEST(Memory, InputsOfNonlinearitiesInEightBits) {
+  const Job job = test_job(llama_8b(), 8, 4096, 64);
+  const Job eight = with_recipe(job, R"({"activations": {"activation_input": "fp8"}})");
+  const auto kept = [](const Job& j) { return layer_memory(j, {.tp = 8}).sections[1].kept[0].value(); };
+  EXPECT_NEAR(kept(job) - kept(eight), 4096.0 * 2 * 14336 / 8, 1e-3 * kept(job));
+}
+
 }  // namespace meshwright::parallel

@@ -39,6 +39,7 @@ struct MemoryConstants {
   bool adapters = false;    ///< trained parameters stand beside the model's
   double parameter_bytes = 2, gradient_bytes = 4, optimizer_bytes = 12, cached_weight_bytes = 0,
          weight_gradient_bytes = 0;
+  bool low_precision_weights = false;  ///< linear weights are held in the GEMMs' format alone
   double gathered_parameter_bytes = 2, gathered_gradient_bytes = 2, gathered_layers = 2;
   double gathered_parameters_least = 0, ddp_bucket_bytes = 0, fragmentation = 1;
   bool keeps_gathered_with_pipeline = false;

@@ -115,6 +115,7 @@ inline constexpr std::array<std::string_view, 6> recompute_module_names = {
     "core_attn", "mla_up_proj", "mlp", "moe_act", "layernorm", "shared_experts"};
 struct RecipeActivations {
   NameSet<recompute_module_names> recompute_modules{0b1};  ///< under selective recompute
+  StateFormat activation_input = StateFormat::compute;     ///< in which an MLP keeps what its nonlinearity is given
 };
 
 struct Recipe {
@@ -188,6 +189,7 @@ constexpr void describe(PartOf<RecipeKernels> auto& p, V&& visit) {
 template <class V>
 constexpr void describe(PartOf<RecipeActivations> auto& p, V&& visit) {
   visit("recompute_modules", p.recompute_modules);
+  visit("activation_input", p.activation_input);
 }
 /// visit(key, part) for each part.
 template <class V>

@@ -19,8 +19,9 @@ struct Precision {
   double stored_input_bytes = 2;      ///< bytes kept for backward of one element of a GEMM input
   std::string_view note;
   bool block_scaled = false;  ///< GEMM inputs have a scale per tile or block of 128
-  bool scaled_in_units =
-      false;  ///< scales of blocks are applied by the matrix units, which devices with fp4 units have
+  /// Scales of blocks are applied by the matrix units, which devices with fp4 units have.
+  bool scaled_in_units = false;
+  double stored_activation_bytes = 0;  ///< bytes kept for backward of one input of a nonlinearity; 0 = as computed
 };
 
 const std::vector<Precision>& precisions();
