@@ -7,8 +7,8 @@
 #include <cmath>
 #include <thread>
 
+#include "core/crew.hpp"
 #include "meshwright/core/units.hpp"
-#include "search/crew.hpp"
 #include "search/worker.hpp"
 
 namespace meshwright::search {
@@ -93,7 +93,7 @@ class Descent {
   template <class Least>
   bool order(std::size_t begin, std::size_t& end, Least least_of) {
     std::vector<std::optional<double>> least(end - begin);
-    const bool all = share(
+    const bool all = share_work(
         least.size(), workers_.size(),
         [&](std::size_t worker, std::size_t at) {
           least[at] = least_of(workers_[worker], shards_[branches_[begin + at].shard]);
@@ -122,7 +122,7 @@ class Descent {
     for (std::size_t wave = 4; begin < end; wave = std::min<std::size_t>(2 * wave, 64)) {
       const double threshold = findings_.threshold();
       const std::size_t last = std::min(end, begin + wave);
-      const bool all = share(
+      const bool all = share_work(
           last - begin, workers_.size(),
           [&](std::size_t worker, std::size_t at) { visit(workers_[worker], branches_[begin + at], threshold); },
           [&](std::size_t done) { return watch_(begin + done, branches_.size()); });

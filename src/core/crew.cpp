@@ -1,4 +1,4 @@
-#include "search/crew.hpp"
+#include "core/crew.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-namespace meshwright::search {
+namespace meshwright {
 namespace {
 
 using namespace std::chrono_literals;
@@ -31,8 +31,8 @@ struct Shared {
 
 }  // namespace
 
-bool share(std::size_t count, std::size_t workers, const std::function<void(std::size_t, std::size_t)>& body,
-           const std::function<bool(std::size_t)>& poll) {
+bool share_work(std::size_t count, std::size_t workers, const std::function<void(std::size_t, std::size_t)>& body,
+                const std::function<bool(std::size_t)>& poll) {
   Shared shared;
   const auto polled = [&] {
     if (!poll(shared.done)) shared.ended = true;
@@ -86,4 +86,4 @@ bool share(std::size_t count, std::size_t workers, const std::function<void(std:
   return shared.done == count;
 }
 
-}  // namespace meshwright::search
+}  // namespace meshwright
