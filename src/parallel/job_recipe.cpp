@@ -127,6 +127,10 @@ void check_formats(const JobParts& job, const std::optional<Reader>& stated) {
   }
   if (r.states.weights == StateFormat::none) refuse("states", "weights", "found none, expected a format");
   if (r.states.gradients == StateFormat::none) refuse("states", "gradients", "found none, expected a format");
+  if (r.activations.activation_input == StateFormat::none)
+    refuse("activations", "activation_input", "found none, expected a format");
+  if (r.activations.attention_output == StateFormat::none)
+    refuse("activations", "attention_output", "found none, expected a format");
   if (r.trainable.base == StateFormat::none) refuse("trainable", "base", "found none, expected a format");
   if (r.trainable.kind == TrainableKind::lora && r.trainable.rank < 1) {
     refuse("trainable", "rank", fmt::format("found {}, expected at least 1", r.trainable.rank));

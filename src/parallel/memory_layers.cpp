@@ -68,7 +68,11 @@ BlockMemory block_memory(std::span<const Operator> operators, const Job& job, co
 Precision kept_recipe(const Job& job) {
   Precision recipe = job.precision;
   if (!job.framework.memory.low_precision_inputs) recipe.stored_input_bytes = bytes_per_element(recipe.rest);
-  recipe.stored_activation_bytes = bytes_of(job.recipe.activations.activation_input, recipe.rest);
+  const RecipeActivations& kept = job.recipe.activations;
+  recipe.stored_activation_bytes = bytes_of(kept.activation_input, recipe.rest);
+  if (kept.attention_output != StateFormat::compute) {
+    recipe.stored_attention_bytes = bytes_of(kept.attention_output, recipe.rest);
+  }
   return recipe;
 }
 

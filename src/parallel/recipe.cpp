@@ -103,7 +103,7 @@ const std::vector<NamedRow<DispatcherRow>>& dispatchers() {
 
 double bytes_of(StateFormat format, DType compute) noexcept {
   if (format == StateFormat::compute) return bytes_per_element(compute);
-  constexpr std::array<double, 8> bytes = {0, 0, 0.5 + 0.127 / 8, 1 + 4.0 / 256, 1, 2, 2, 4};
+  constexpr std::array<double, 9> bytes = {0, 0, 0.5 + 0.127 / 8, 1 + 4.0 / 256, 1, 1.5, 2, 2, 4};
   return bytes[static_cast<std::size_t>(format)];
 }
 

@@ -69,7 +69,10 @@ void attention_core(OperatorList& list, const LayerShape& shape) {
   const double qk = qk_head_dim(m), v = v_head_dim(m);
   const double in = list.rows * (heads * qk + kv_heads * (qk + v)), out = list.rows * heads * v;
   // The output is the next GEMM's input and is kept there; a recipe that keeps that input in another format does not.
-  const double kept_out = list.precision.stored_input_bytes == list.element ? 0 : list.element * out;
+  const double once = list.precision.stored_attention_bytes;
+  const double kept_out = once > 0                                            ? once * out
+                          : list.precision.stored_input_bytes == list.element ? 0
+                                                                              : list.element * out;
   const double scores = heads * list.rows * list.sequence, e = list.element, mask = m.dropout ? 1 : 0;
   const double pairs = causal_pairs_per_query(m, shape, list.sequence);
   Operator row{.name = "attention", .kind = OperatorKind::attention, .low_precision = false};
@@ -100,7 +103,8 @@ void attention(OperatorList& list, const LayerShape& shape) {
   const double out = static_cast<double>(m.heads) / list.shard.tp * v_head_dim(m);
   if (m.attention_gate)
     list.stream("attention_gate", 3 * list.element * list.rows * out, list.element * list.rows * out);
-  list.gemm("attention_output", Cut::row, list.rows, m.hidden, out, list.rows, m.attention_output_bias);
+  const double own_rows = list.precision.stored_attention_bytes > 0 ? 0 : list.rows;
+  list.gemm("attention_output", Cut::row, list.rows, m.hidden, out, own_rows, m.attention_output_bias);
 }
 
 // The chunked scan reads its inputs and writes its output, with about as much again for the states between chunks

@@ -294,6 +294,9 @@ TEST(Memory, InputsOfNonlinearitiesInEightBits) {
   const Job eight = with_recipe(job, R"({"activations": {"activation_input": "fp8"}})");
   const auto kept = [](const Job& j) { return layer_memory(j, {.tp = 8}).sections[1].kept[0].value(); };
   EXPECT_NEAR(kept(job) - kept(eight), 4096.0 * 2 * 14336 / 8, 1e-3 * kept(job));
+  // Once, in 12 bits, where the projection's input was kept in 16.
+  const Job once = with_recipe(job, R"({"activations": {"attention_output": "e5m6"}})");
+  EXPECT_NEAR(kept(job) - kept(once), 4096.0 * 0.5 * 4096 / 8, 1e-3 * kept(job));
 }
 
 }  // namespace meshwright::parallel

@@ -14,9 +14,9 @@
 namespace meshwright::parallel {
 
 /// Format of a number at rest or on a wire. `compute` is the precision's format outside GEMMs (bf16, fp16 or fp32).
-enum class StateFormat { none, compute, int4, int8, fp8, fp16, bf16, fp32 };
-inline constexpr std::array<std::string_view, 8> state_format_names = {"none", "compute", "int4", "int8",
-                                                                       "fp8",  "fp16",    "bf16", "fp32"};
+enum class StateFormat { none, compute, int4, int8, fp8, e5m6, fp16, bf16, fp32 };
+inline constexpr std::array<std::string_view, 9> state_format_names = {"none", "compute", "int4", "int8", "fp8",
+                                                                       "e5m6", "fp16",    "bf16", "fp32"};
 constexpr const auto& choice_names(StateFormat) { return state_format_names; }
 /// Bytes of one number with its share of the scales: 4-bit weights 0.127 bits (double quantisation, Dettmers et al.
 /// 2023, arXiv 2305.14314, sec. 3), 8-bit ones an fp32 scale per block of 256 (bitsandbytes).
@@ -116,6 +116,9 @@ inline constexpr std::array<std::string_view, 6> recompute_module_names = {
 struct RecipeActivations {
   NameSet<recompute_module_names> recompute_modules{0b1};  ///< under selective recompute
   StateFormat activation_input = StateFormat::compute;     ///< in which an MLP keeps what its nonlinearity is given
+  /// In which attention's output is kept once for its own backward pass and for the projection after it; `compute`: as
+  /// each of the two needs it.
+  StateFormat attention_output = StateFormat::compute;
 };
 
 struct Recipe {
@@ -190,6 +193,7 @@ template <class V>
 constexpr void describe(PartOf<RecipeActivations> auto& p, V&& visit) {
   visit("recompute_modules", p.recompute_modules);
   visit("activation_input", p.activation_input);
+  visit("attention_output", p.attention_output);
 }
 /// visit(key, part) for each part.
 template <class V>

@@ -22,6 +22,7 @@ struct Precision {
   /// Scales of blocks are applied by the matrix units, which devices with fp4 units have.
   bool scaled_in_units = false;
   double stored_activation_bytes = 0;  ///< bytes kept for backward of one input of a nonlinearity; 0 = as computed
+  double stored_attention_bytes = 0;   ///< of one output of attention where it is kept once; 0 = as each user needs it
 };
 
 const std::vector<Precision>& precisions();
