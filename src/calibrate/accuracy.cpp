@@ -11,6 +11,7 @@ namespace meshwright::calibrate {
 namespace {
 
 std::string figures_row(const std::string& name, const ErrorFigures& f) {
+  if (f.count == 0) return fmt::format("| {} | 0 | {} | - | - | - | - | - |\n", name, f.skipped);
   return fmt::format("| {} | {} | {} | {:.1f} | {:.1f} | {:.1f} | {:+.1f} | {:.1f} |\n", name, f.count, f.skipped,
                      100 * f.median, 100 * f.mean, 100 * f.p90, 100 * f.bias, 100 * f.baseline);
 }

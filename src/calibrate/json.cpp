@@ -41,10 +41,16 @@ Json run_object(const RunCheck& c) {
   return entry;
 }
 
+/// Nothing measured has no error.
 Json figures_object(const ErrorFigures& f) {
-  return {{"count", f.count},           {"skipped", f.skipped}, {"mape", f.mean},
-          {"median_ape", f.median},     {"p90_ape", f.p90},     {"bias", f.bias},
-          {"baseline_mape", f.baseline}};
+  const auto figure = [&](double value) { return f.count > 0 ? Json(value) : Json(); };
+  return {{"count", f.count},
+          {"skipped", f.skipped},
+          {"mape", figure(f.mean)},
+          {"median_ape", figure(f.median)},
+          {"p90_ape", figure(f.p90)},
+          {"bias", figure(f.bias)},
+          {"baseline_mape", figure(f.baseline)}};
 }
 
 }  // namespace
@@ -68,8 +74,10 @@ std::string to_json(std::span<const RunCheck> checks) {
   Json by_group = Json::object();
   for (const auto& [name, figures] : in_reading_order(groups)) by_group[name] = figures_object(figures);
   const auto skipped = std::ranges::count_if(checks, [](const RunCheck& c) { return c.skipped.has_value(); });
-  document["summary"] = {{"count", checks.size()},     {"skipped", skipped},   {"mape", total.mean},
-                         {"median_ape", total.median}, {"p90_ape", total.p90}, {"by_group", by_group}};
+  const Json figures = figures_object(total);
+  document["summary"] = {{"count", checks.size()}, {"skipped", skipped}};
+  for (const char* key : {"mape", "median_ape", "p90_ape"}) document["summary"][key] = figures[key];
+  document["summary"]["by_group"] = by_group;
   return json_text(document);
 }
 

@@ -14,6 +14,7 @@ namespace {
 constexpr double least_share = 0.02;     ///< of the step: below, a finding is not worth a line
 constexpr double slow_transfer = 1.25;   ///< over predicted: beyond what collectives differ by from run to run
 constexpr double unhidden = 0.4;         ///< of what should be hidden: less than that is no overlap
+constexpr double unhidden_least = 0.05;  ///< of a transfer that should be hidden: less is no overlap to miss
 constexpr double rank_spread = 1.06;     ///< over the median of the peers: beyond what healthy GPUs differ by
 constexpr double fallback_share = 0.05;  ///< of predicted attention in softmax kernels: they belong to attention
 constexpr std::size_t tensor = 0, expert = 2, pipeline = 3, data = 4;
@@ -155,7 +156,7 @@ class Causes {
            .words = fmt::format("transfers over {} take {}", words, times(transfer, sent)),
            .check = link_check(a)});
       if (extra - slower > slower) add_waiting(a, extra - slower);
-    } else if (e.hidden[a] > 0 && hidden < unhidden * e.hidden[a]) {
+    } else if (e.hidden[a] > unhidden_least * sent && hidden < unhidden * e.hidden[a]) {
       add({.cause = Cause::no_overlap,
            .of = words,
            .seconds = extra,

@@ -85,7 +85,8 @@ class Completion {
       if (said.accelerator.empty()) data_.node(said.name, said.where);  // refuses
     }
     if (said.accelerator.empty())
-      throw Error(said.where, "expected the 'name' of a node of the catalogue, or its 'accelerator'");
+      throw Error(said.where.empty() ? spec_.where : said.where,
+                  "found no node, expected the 'name' of one of the catalogue, or its 'accelerator'");
     return base_of_accelerator(data_.accelerator(said.accelerator, said.where + "/accelerator"));
   }
 

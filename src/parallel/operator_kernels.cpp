@@ -114,8 +114,8 @@ struct ModuleOperator {
 };
 constexpr auto module_operators = std::to_array<ModuleOperator>({
     {RecomputeModule::core_attn, "attention", true},
-    {RecomputeModule::mla_up_proj, "q_up", true},
-    {RecomputeModule::mla_up_proj, "kv_up", true},
+    {RecomputeModule::mla_up_proj, "q_up", true, ModuleOperator::all},
+    {RecomputeModule::mla_up_proj, "kv_up", true, ModuleOperator::all},
     {RecomputeModule::mla_up_proj, "rope", true},
     {RecomputeModule::mla_up_proj, "attention", false, ModuleOperator::inputs},
     {RecomputeModule::mlp, "mlp_up", true},

@@ -103,6 +103,7 @@ Layout complete(const Job& job, const Layout& given) {
   Layout layout = given;
   layout.etp = job.model.is_moe() ? expert_tensor_parallel(given, job.framework) : 1;
   if (layout.cp > 1) layout.cp_kind = context_kind(given, job.framework);
+  layout.schedule = effective_schedule(given);
   return layout;
 }
 

@@ -59,7 +59,8 @@ struct Line {
   void beside(double from, double seconds, std::size_t axis, TracedCollective does) {
     const double t = noisy(seconds);
     now = std::max(now, from + t);
-    put(from, t, KernelKind::collective, static_cast<short>(1 + axis), does, static_cast<int>(axis), 1024);
+    // Of a size of its own, since it takes a time of its own.
+    put(from, t, KernelKind::collective, static_cast<short>(1 + axis), does, static_cast<int>(axis), 2048);
   }
 };
 

@@ -243,6 +243,8 @@ std::string explain_parse_error(const CLI::App& root, const CLI::ParseError& err
     text = error.what();
     constexpr std::string_view override = " was given a disallowed flag override";
     if (text.ends_with(override)) text = "--" + text.substr(0, text.size() - override.size()) + ": takes no value";
+    if (const auto of = text.find(": At Most 1 required but received"); of != std::string::npos)
+      text = text.substr(0, of) + ": stands more than once, expected one value";
     if (const auto end = text.find('\n'); end != std::string::npos) text.resize(end);
   }
   return fmt::format("{}; see '{} --help'", text, command_path(*app));

@@ -180,16 +180,23 @@ void list(const Options& options, const Globals& globals) {
 std::vector<Sheet> sheets(const Catalog& catalog, std::string_view name, std::string_view wanted) {
   std::vector<Sheet> found;
   std::vector<std::string> names;
+  std::string_view other;
   for (const Kind& kind : kinds) {
+    if (!wanted.empty() && wanted != kind.one) {
+      if (kind.sheet(catalog, name)) other = kind.one;
+      continue;
+    }
     std::ranges::move(kind.names(catalog, true), std::back_inserter(names));
-    if (!wanted.empty() && wanted != kind.one) continue;
     if (std::optional<Sheet> sheet = kind.sheet(catalog, name)) {
       sheet->kind = kind.one;
       found.push_back(std::move(*sheet));
     }
   }
+  if (found.empty() && !other.empty())
+    throw Error("hardware show", fmt::format("'{}' is no {}: --kind {}", name, wanted, other));
   if (found.empty())
-    throw Error("hardware show", fmt::format("nothing is called '{}'{}", name, suggestion(name, names)));
+    throw Error("hardware show", fmt::format("no {} is called '{}'{}", wanted.empty() ? "entry" : wanted, name,
+                                             suggestion(name, names)));
   return found;
 }
 

@@ -218,8 +218,18 @@ void print_flops(const Transformer& m, int seq_len) {
   }
 }
 
+/// Ranks hold whole heads and whole experts.
+void check_cuts(const Transformer& m, const Options& o) {
+  if (m.heads > 0 && m.heads % o.tp != 0)
+    throw Error("--tp", fmt::format("found {}, expected a divisor of the {} heads of {}", o.tp, m.heads, m.name));
+  if (o.ep > 1 && !m.is_moe()) throw Error("--ep", fmt::format("found {}, {} has no experts", o.ep, m.name));
+  if (m.is_moe() && m.experts % o.ep != 0)
+    throw Error("--ep", fmt::format("found {}, expected a divisor of the {} experts of {}", o.ep, m.experts, m.name));
+}
+
 void show(const Options& o) {
   const Transformer m = load_model(o.model, "model");
+  check_cuts(m, o);
   if (o.json) return print_json(to_json(m, o));
   std::cout << bold(m.name) << (m.family.empty() ? "" : " (" + m.family + ")") << "\n" << wrap(size_text(m)) << "\n";
   if (!m.source.empty()) std::cout << dim(wrap("Source: " + m.source)) << "\n";

@@ -246,6 +246,20 @@ std::string no_layout(const Job& job, const SearchResult& result) {
                      rule.empty() ? "" : fmt::format("; most are refused by: {}", rule));
 }
 
+/// Prices and failures change nothing but runs, and orders by them.
+void refuse_unused(const Options& options, const std::vector<Objective>& of_runs) {
+  const std::string asked = options.search.objective + "," + options.search.pareto;
+  const bool used = !options.run.tokens.empty() || std::ranges::any_of(of_runs, [&](const Objective& o) {
+    return asked.find(o.name) != std::string::npos;
+  });
+  if (used) return;
+  for (const auto& [flag, value] :
+       {std::pair{"--gpu-hour", &options.run.gpu_hour}, {"--assume", &options.run.assume}}) {
+    if (!value->empty())
+      throw Error(flag, "has a meaning with --tokens, or an objective of runs (goodput, cost, energy) only");
+  }
+}
+
 void run(const Options& options, const Globals& globals) {
   const Catalog catalog = load_catalog(globals.hardware);
   const Job stated = make_job(job_spec(options.job), catalog);
@@ -253,7 +267,9 @@ void run(const Options& options, const Globals& globals) {
     launcher_release(stated, options.outputs.flags);  // a bad dialect is refused before the work
   if (!options.run.tokens.empty()) parse_tokens(options.run.tokens, "--tokens");
   const RunAssumptions assumptions = run_assumptions(options.run);
-  PlanOptions wanted = plan_options(options.search, stated, run_objectives(catalog, assumptions));
+  const std::vector<Objective> of_runs = run_objectives(catalog, assumptions);
+  refuse_unused(options, of_runs);
+  PlanOptions wanted = plan_options(options.search, stated, of_runs);
   const std::vector<Variant> variants = open_variants(options.search, stated, wanted.search);
   const Job job = variants.empty() ? stated : variants.front().job;
   if (!variants.empty()) wanted.search.space = variants.front().space;

@@ -123,10 +123,16 @@ std::string waterfall_text(const Prediction& p) {
 std::string memory_text(const Job& job, const Prediction& p) {
   Table table({{"memory of a device", Align::left}, {"size"}, {"share"}, {"", Align::left}});
   const Bytes usable = usable_memory(job);
-  describe(p.memory, [&](const char* field, Bytes size) {
+  const auto row = [&](const char* field, Bytes size) {
     if (size.value() <= 0) return;
     table.add({std::string("  ") + field, format(size), format_percent(size / usable), bar(size / usable, 40)});
+  };
+  Bytes fragmented = p.memory.reserved;
+  describe(p.memory, [&](const char* field, Bytes size) {
+    row(field, size);
+    fragmented -= size;
   });
+  if (fragmented > 1e-4 * p.memory.reserved) row("fragmentation", fragmented);
   table.add({"  reserved", format(p.memory.reserved), format_percent(p.memory.reserved / usable)});
   return table.render();
 }

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "meshwright/capacity/json.hpp"
 #include "meshwright/core/units.hpp"
 #include "prediction_text.hpp"
@@ -14,9 +17,9 @@ std::string terms_text(const std::string& title, const Term& whole, bool money) 
   Table table({{title, Align::left}, {""}, {"share"}, {"", Align::left}});
   for (const Term& part : whole.parts) {
     const double share = whole.value > 0 ? part.value / whole.value : 0;
-    if (share < 5e-5) continue;
+    if (std::abs(share) < 5e-5) continue;
     const std::string value = money ? format(Dollars::base(part.value)) : format(Seconds::base(part.value));
-    table.add({"  " + part.name, value, format_percent(share), bar(share, 40)});
+    table.add({"  " + part.name, value, format_percent(share), bar(std::max(share, 0.0), 40)});
   }
   return table.render();
 }

@@ -46,6 +46,11 @@ std::vector<Objective> listed_objectives(const std::string& text, const std::str
     begin = end + 1;
   }
   if (out.size() < 2) throw Error(flag, fmt::format("found '{}', expected two or more, as in time,memory", text));
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      if (out[i].name == out[j].name) throw Error(flag, fmt::format("found '{}' twice", out[i].name));
+    }
+  }
   return out;
 }
 
@@ -75,12 +80,9 @@ void add_search_options(CLI::App& command, SearchChoices& c) {
   command.add_option("--why-not", c.why_not, "What stands in the way of a layout that you expected: tp=8,pp=4")
       ->type_name("AXIS=VALUE,")
       ->check(some_text());
-  command
-      .add_option("--open", c.open,
-                  "Also search what is stated or usual: precision,framework,offload,order,cp_kind,recompute_layers")
+  command.add_option("--open", c.open, fmt::format("Also search {}", fmt::join(open_choices(), ", ")))
       ->type_name("NAME,")
-      ->delimiter(',')
-      ->check(CLI::IsMember(open_choices()));
+      ->delimiter(',');
   command.add_option("--top", c.options.top, "Layouts to show")->check(whole_number(1, 1000))->capture_default_str();
   command.add_option("--max-micro-batch", c.options.space.max_micro_batch, "Largest micro-batch tried")
       ->check(whole_number(1, 1024))

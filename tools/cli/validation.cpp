@@ -141,10 +141,14 @@ std::string validation_text(const Validation& v) {
                  {"bias"},
                  {"constant rate"}});
     for (const auto& [name, f] : in_reading_order(figures_by_group(v.runs))) {
+      if (f.count == 0) {
+        table.add({name, "0", fmt::format("{}", f.skipped), "-", "-", "-", "-", "-"});
+        continue;
+      }
       table.add({name, fmt::format("{}", f.count), fmt::format("{}", f.skipped), percent(f.median), percent(f.mean),
                  percent(f.p90), fmt::format("{:+.1f}", 100 * f.bias), percent(f.baseline)});
     }
-    out += table.render(120) + "\n";
+    out += table.render() + "\n";
     out +=
         dim(wrap("constant rate: mean error of a model that gives each device, number format and stack one rate, the "
                  "median of these very runs. Jobs that their own twins show to be sick are left out.")) +
