@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "meshwright/core/units.hpp"
+#include "meshwright/parallel/band.hpp"
 #include "meshwright/parallel/pipeline.hpp"
 #include "parallel/stage_kinds.hpp"
 
@@ -161,7 +162,6 @@ MemoryConstants memory_constants(const Job& job) {
           .context = f.context,
           .communication_buffers = f.communication_buffers,
           .usable = usable_memory(job),
-          .spread = f.spread,
           .moves_activations = r.offload.activations,
           .moved_layers = r.offload.activation_layers,
           .global_batch = job.global_batch};
@@ -202,10 +202,9 @@ Bytes logged_peak(const Job& job, const Layout& layout) {
   return job.framework.memory.logs_allocated ? m.allocated : m.reserved;
 }
 
-double fits_probability(const MemoryConstants& c, const Memory& memory) noexcept {
+double fits_probability(const Job& job, const Memory& memory) {
   if (memory.reserved.value() <= 0) return 1;
-  const double margin = std::log(c.usable / memory.reserved) / c.spread;
-  return 0.5 * std::erfc(-margin / std::sqrt(2.0));
+  return below(memory_band(job), usable_memory(job) / memory.reserved);
 }
 
 Fit fit(double probability) noexcept {
@@ -215,8 +214,6 @@ Fit fit(double probability) noexcept {
   return static_cast<Fit>(answer);
 }
 
-Fit fit(const MemoryConstants& c, const Memory& memory) noexcept { return fit(fits_probability(c, memory)); }
-
-Fit fit(const Job& job, const Memory& m) { return fit(memory_constants(job), m); }
+Fit fit(const Job& job, const Memory& m) { return fit(fits_probability(job, m)); }
 
 }  // namespace meshwright::parallel

@@ -87,7 +87,7 @@ Prediction predict(const Job& job, const Layout& given, Tables& tables) {
   p.memory = memory(job, layout);
   const Band peak = memory_band(job);
   p.memory_p10 = p.memory.reserved * peak.low, p.memory_p90 = p.memory.reserved * peak.high;
-  if (p.memory.reserved > Bytes{}) p.fits_probability = below(peak, memory_constants(job).usable / p.memory.reserved);
+  p.fits_probability = fits_probability(job, p.memory);
   p.fit = fit(p.fits_probability);
   const double tokens = static_cast<double>(job.global_batch) * job.seq_len;
   p.model_flops = tokens * flops_per_token(job.model, job.document_len, FlopsConvention::causal);

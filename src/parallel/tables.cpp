@@ -34,11 +34,24 @@ Seconds offloaded_update(const Job& job) {
   return Bytes::base(2 * bytes_per_element(job.precision.rest)) / host_link(cluster) + sharing * host_update();
 }
 
+/// Newton-Schulz iterations over matrices of m x n, m the shorter side: X X', its square, and their sum times X are
+/// 4 m + 2 m^2 / n operations a parameter and iteration (Liu et al. 2025, arXiv 2502.16982, sec. 2.1).
+Seconds orthogonalised(const Job& job) {
+  const double steps = optimizer(job.recipe.states.optimizer, "recipe").orthogonal_steps;
+  if (steps <= 0) return {};
+  const Transformer& model = job.model;
+  const double inner = model.is_moe() ? model.moe_ffn_hidden : model.ffn_hidden, hidden = model.hidden;
+  const double m = std::min(hidden, inner), n = std::max(hidden, inner);
+  const Accelerator& device = job.cluster.accelerator;
+  const GemmEfficiency& e = efficiency_of(device.efficiency, {job.precision.rest});
+  return Flops::base(steps * (4 * m + 2 * m * m / n)) / (device.peak(job.precision.rest) * e.ceiling * e.sustained);
+}
+
 Seconds update_per_parameter(const Job& job) {
   if (job.recipe.offload.optimizer) return offloaded_update(job);
   const BytesPerSecond hbm =
       job.cluster.accelerator.memory_bandwidth * job.cluster.accelerator.efficiency.memory.fraction;
-  return Bytes::base(state_bytes(job.recipe.states, job.precision.rest).traffic) / hbm;
+  return Bytes::base(state_bytes(job.recipe.states, job.precision.rest).traffic) / hbm + orthogonalised(job);
 }
 
 /// The slowest of n nodes whose delays are independent and exponential waits so many times as long as one.

@@ -49,7 +49,7 @@ std::vector<Start> precisions_of(const Start& from) {
 /// Stacks whose own figures are known, in their newest release, and that train in the format.
 std::vector<Start> frameworks_of(const Start& from) {
   std::vector<Start> out;
-  for (const Framework& stack : frameworks()) {
+  for (const Framework& stack : frameworks(Catalog(from.job.cluster.catalog))) {
     const bool own = stack.name == from.job.framework.name;
     if (!own && (stack.releases.empty() || !trains_with(stack, from.job.precision))) continue;
     add(out, from, "framework " + stack.name, [&](JobSpec& spec) {

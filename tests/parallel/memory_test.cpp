@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
+#include "meshwright/parallel/band.hpp"
 #include "meshwright/parallel/constraints.hpp"
+#include "meshwright/parallel/prediction.hpp"
 #include "parallel/jobs.hpp"
 
 namespace meshwright::parallel {
@@ -208,16 +212,32 @@ TEST(Memory, FitHasAnAnswerForEachProbability) {
   const auto answer = [&](double capacity) {
     return fit(with_capacity(job, capacity * m.reserved.value() / job.framework.memory.usable), m);
   };
-  // Peaks of the stack lie 7 % (log) about the predicted ones: P(fits) is the normal distribution at log(room) / 0.07.
-  ASSERT_DOUBLE_EQ(job.framework.memory.spread, 0.07);
-  EXPECT_EQ(answer(1.2), Fit::fits);
-  EXPECT_EQ(answer(1.05), Fit::likely);
-  EXPECT_EQ(answer(1.01), Fit::borderline);
-  EXPECT_EQ(answer(0.99), Fit::borderline);
-  EXPECT_EQ(answer(0.95), Fit::unlikely);
-  EXPECT_EQ(answer(0.9), Fit::does_not_fit);
-  const Job tight = with_capacity(job, 1.05 * m.reserved.value() / job.framework.memory.usable);
-  EXPECT_NEAR(fits_probability(memory_constants(tight), m), 0.757, 0.001);
+  // Where the band of peaks ends a tenth lies beyond: P(fits) is a normal distribution of the log on either side.
+  const Band peaks = memory_band(job);
+  ASSERT_LT(peaks.low, 1);
+  ASSERT_GT(peaks.high, 1);
+  EXPECT_EQ(answer(1.001 * peaks.high), Fit::fits);
+  EXPECT_EQ(answer(std::pow(peaks.high, 0.6)), Fit::likely);
+  EXPECT_EQ(answer(1.0), Fit::borderline);
+  EXPECT_EQ(answer(std::pow(peaks.low, 0.6)), Fit::unlikely);
+  EXPECT_EQ(answer(0.999 * peaks.low), Fit::does_not_fit);
+  const Job tight =
+      with_capacity(job, std::sqrt(peaks.high) * m.reserved.value() / job.framework.memory.usable);
+  EXPECT_NEAR(fits_probability(tight, m), 0.739, 0.001);
+  EXPECT_EQ(predict(tight, {.dp = 8}).fits_probability, fits_probability(tight, m));
+}
+
+// The rule, the prediction and what a plan rests on are one probability.
+TEST(Memory, IsRefusedWhereItIsSaidNotToFit) {
+  const Job job = test_job(llama_8b(), 8, 4096, 64);
+  const Layout layout{.dp = 8};
+  for (double room = 0.5; room < 1.5; room += 0.01) {
+    const Job limited =
+        with_capacity(job, room * memory(job, layout).reserved.value() / job.framework.memory.usable);
+    const Prediction p = predict(limited, layout);
+    EXPECT_EQ(violation(limited, layout).has_value(), p.fit == Fit::does_not_fit) << room;
+    EXPECT_EQ(plannable(memory_constants(limited), p.memory), p.fits_probability >= 0.5 - 1e-9) << room;
+  }
 }
 
 TEST(Memory, OffloadedOptimizerLeavesTheDevice) {

@@ -104,6 +104,19 @@ TEST(Step, RecomputeOfSomeLayersIsBetweenNoneAndAll) {
   }
 }
 
+// Liu et al. 2025 (arXiv 2502.16982): five iterations over every matrix, 4 m + 2 m^2 / n operations a parameter.
+TEST(Step, MuonOrthogonalisesWhatLionDoesNot) {
+  const Job job = job_on("dgx-h100", 64, llama_8b(), 8192, 128);
+  const auto optimizer = [&](const char* name) {
+    const std::string recipe = std::string(R"({"states": {"optimizer": ")") + name + R"("}})";
+    return predict(with_recipe(job, recipe.c_str()), {.tp = 8, .dp = 8, .zero_stage = 1}).time.optimizer.value();
+  };
+  const double parameters = 8.03e9 / 64, work = 5 * (4 * 4096 + 2.0 * 4096 * 4096 / 14336);
+  const double added = optimizer("muon") - optimizer("lion");
+  EXPECT_GT(added, parameters * work / 989.5e12);
+  EXPECT_LT(added, 2 * parameters * work / 989.5e12);
+}
+
 TEST(Step, FasterPartsAreNeverSlower) {
   const Job job = job_on("dgx-h100", 64, llama_8b(), 8192, 128);
   for (const Layout& l : layouts_of_64()) {

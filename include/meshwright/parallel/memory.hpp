@@ -46,7 +46,6 @@ struct MemoryConstants {
   ExpertFold expert_fold;
   Bytes context, communication_buffers;
   Bytes usable;  ///< of the device: what has to hold `reserved`
-  double spread = 0.07;
   bool moves_activations = false;  ///< to host memory, all but two blocks'
   int moved_layers = 0;            ///< of so many blocks of a stage only; 0 = of all
   int global_batch = 0;
@@ -75,16 +74,15 @@ std::vector<Memory> memory_by_stage(const Job& job, const Layout& layout);
 /// stage or of the first one where only rank 0 writes it (nanotron).
 Bytes logged_peak(const Job& job, const Layout& layout);
 
-/// The probability that the peak stays below the usable memory, with peaks spread about the predicted one as the
-/// stack's measured ones are (log-normal).
-double fits_probability(const MemoryConstants& constants, const Memory& memory) noexcept;
+/// The probability that the peak stays below the usable memory, by how far measured peaks lie from predicted ones
+/// (memory_band() of band.hpp).
+double fits_probability(const Job& job, const Memory& memory);
 /// Whether a plan may rest on it: more likely to fit than not.
 inline bool plannable(const MemoryConstants& constants, const Memory& memory) noexcept {
   return memory.reserved <= constants.usable;
 }
 /// By the probability that it fits.
 Fit fit(double probability) noexcept;
-Fit fit(const MemoryConstants& constants, const Memory& memory) noexcept;
 Fit fit(const Job& job, const Memory& memory);
 
 }  // namespace meshwright::parallel

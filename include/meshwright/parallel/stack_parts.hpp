@@ -77,7 +77,6 @@ struct StackMemory {
   Bytes communication_buffers{};              ///< flat reduce and gather buckets
   Bytes context{};                            ///< CUDA context, NCCL and workspace outside the allocator
   double fragmentation = 1.05;    ///< reserved over allocated, for what comes and goes: activations, logits, buffers
-  double spread = 0.07;           ///< standard deviation of its peaks over the predicted ones, in log units
   double usable = 0.95;           ///< of the device's capacity
   bool logs_allocated = false;    ///< its log shows allocated memory, not reserved
   bool logs_first_stage = false;  ///< its log shows the memory of rank 0 only
@@ -180,7 +179,6 @@ constexpr void describe(PartOf<StackMemory> auto& p, V&& visit) {
   visit("communication_buffers", p.communication_buffers);
   visit("context", p.context);
   visit("fragmentation", p.fragmentation);
-  visit("spread", p.spread);
   visit("usable", p.usable);
   visit("logs_allocated", p.logs_allocated);
   visit("logs_first_stage", p.logs_first_stage);
