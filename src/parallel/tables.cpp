@@ -5,6 +5,7 @@
 #include <map>
 #include <tuple>
 
+#include "meshwright/hardware/gemm_format.hpp"
 #include "parallel/block_cost.hpp"
 #include "parallel/communication.hpp"
 #include "parallel/host_link.hpp"
