@@ -15,10 +15,12 @@
 namespace meshwright::parallel {
 namespace {
 
-/// Dense peak that MFU is against: of the GEMM format, or of bf16 where the device lacks it.
+/// Dense peak that MFU is against: of the GEMM format, or of what the rest runs in where that is faster (int8 on
+/// devices that have next to none), or of bf16 where the device lacks both.
 FlopsPerSecond mfu_peak(const Job& job) {
-  const FlopsPerSecond peak = job.cluster.accelerator.peak(job.precision.gemm);
-  return peak.value() > 0 ? peak : job.cluster.accelerator.peak(DType::bf16);
+  const Accelerator& device = job.cluster.accelerator;
+  const FlopsPerSecond peak = std::max(device.peak(job.precision.gemm), device.peak(job.precision.rest));
+  return peak.value() > 0 ? peak : device.peak(DType::bf16);
 }
 
 /// Of the layers, those that full recompute does again.

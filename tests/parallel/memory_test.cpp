@@ -221,8 +221,7 @@ TEST(Memory, FitHasAnAnswerForEachProbability) {
   EXPECT_EQ(answer(1.0), Fit::borderline);
   EXPECT_EQ(answer(std::pow(peaks.low, 0.6)), Fit::unlikely);
   EXPECT_EQ(answer(0.999 * peaks.low), Fit::does_not_fit);
-  const Job tight =
-      with_capacity(job, std::sqrt(peaks.high) * m.reserved.value() / job.framework.memory.usable);
+  const Job tight = with_capacity(job, std::sqrt(peaks.high) * m.reserved.value() / job.framework.memory.usable);
   EXPECT_NEAR(fits_probability(tight, m), 0.739, 0.001);
   EXPECT_EQ(predict(tight, {.dp = 8}).fits_probability, fits_probability(tight, m));
 }
@@ -232,8 +231,7 @@ TEST(Memory, IsRefusedWhereItIsSaidNotToFit) {
   const Job job = test_job(llama_8b(), 8, 4096, 64);
   const Layout layout{.dp = 8};
   for (double room = 0.5; room < 1.5; room += 0.01) {
-    const Job limited =
-        with_capacity(job, room * memory(job, layout).reserved.value() / job.framework.memory.usable);
+    const Job limited = with_capacity(job, room * memory(job, layout).reserved.value() / job.framework.memory.usable);
     const Prediction p = predict(limited, layout);
     EXPECT_EQ(violation(limited, layout).has_value(), p.fit == Fit::does_not_fit) << room;
     EXPECT_EQ(plannable(memory_constants(limited), p.memory), p.fits_probability >= 0.5 - 1e-9) << room;

@@ -117,6 +117,15 @@ TEST(Step, MuonOrthogonalisesWhatLionDoesNot) {
   EXPECT_LT(added, 2 * parameters * work / 989.5e12);
 }
 
+// B300 has next to no int8 units: attention in bf16 is most of the work, and passed the int8 peak.
+TEST(Step, UtilisationIsAgainstTheFastestFormat) {
+  const Job job = with_precision(job_on("dgx-b300", 8, llama_8b(), 65536, 8), "int8");
+  const Prediction p = predict(job, {.tp = 8});
+  EXPECT_LE(p.hfu, 1);
+  EXPECT_NEAR(p.mfu, p.model_flops / (p.step_time.value() * 8 * job.cluster.accelerator.peak(DType::bf16).value()),
+              1e-12);
+}
+
 TEST(Step, FasterPartsAreNeverSlower) {
   const Job job = job_on("dgx-h100", 64, llama_8b(), 8192, 128);
   for (const Layout& l : layouts_of_64()) {

@@ -45,7 +45,7 @@ struct MemoryConstants {
   bool keeps_gathered_with_pipeline = false;
   ExpertFold expert_fold;
   Bytes context, communication_buffers;
-  Bytes usable;  ///< of the device: what has to hold `reserved`
+  Bytes usable;                    ///< of the device: what has to hold `reserved`
   bool moves_activations = false;  ///< to host memory, all but two blocks'
   int moved_layers = 0;            ///< of so many blocks of a stage only; 0 = of all
   int global_batch = 0;
