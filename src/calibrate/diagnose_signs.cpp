@@ -6,16 +6,11 @@
 #include <array>
 #include <cctype>
 
+#include "meshwright/core/text.hpp"
 #include "meshwright/core/units.hpp"
 
 namespace meshwright::calibrate {
 namespace {
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::ranges::transform(out, out.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return out;
-}
 
 /// A row says: a line that has `first` and, where given, `second` speaks for `cause`.
 struct Sign {

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "meshwright/core/text.hpp"
 #include "core/embedded.hpp"
 
 namespace meshwright::calibrate {
@@ -19,11 +20,6 @@ const Json& document() {
     throw Error("data/recipes", "no record-flags.json");
   }();
   return file;
-}
-
-std::string lower(std::string text) {
-  std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
 }
 
 /// The value of the first key that stands in the text; null where none does.

@@ -3,14 +3,10 @@
 #include <algorithm>
 #include <cctype>
 
+#include "meshwright/core/text.hpp"
+
 namespace meshwright::calibrate {
 namespace {
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::ranges::transform(out, out.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return out;
-}
 
 bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 

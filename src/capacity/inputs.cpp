@@ -8,7 +8,7 @@
 #include <stdexcept>
 
 #include "capacity/fields.hpp"
-#include "capacity/normal.hpp"
+#include "core/normal.hpp"
 #include "core/embedded.hpp"
 #include "meshwright/core/units.hpp"
 
@@ -126,8 +126,7 @@ std::vector<std::string> names_of(const std::vector<Input>& rows, std::string_vi
 }  // namespace
 
 double Input::at(double u) const {
-  constexpr double decile = 1.2815515655446004;  // of the standard normal, at 0.9
-  const double z = normal_quantile(u) / decile;
+  const double z = normal_quantile(u) / normal_decile;
   const double end = z < 0 ? low : high, distance = std::abs(z);
   const double drawn =
       value > 0 && end > 0 ? value * std::pow(end / value, distance) : value + (end - value) * distance;

@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include "capacity/normal.hpp"
+#include "core/normal.hpp"
 #include "capacity/random.hpp"
 
 namespace meshwright::capacity {

@@ -6,16 +6,11 @@
 #include <cmath>
 
 #include "meshwright/collectives/nccl_policy.hpp"
+#include "meshwright/core/text.hpp"
 #include "meshwright/core/error.hpp"
 
 namespace meshwright::collectives {
 namespace {
-
-std::string lower(std::string_view text) {
-  std::string result(text);
-  for (char& c : result) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return result;
-}
 
 std::vector<std::string> split(std::string_view text, char separator) {
   std::vector<std::string> parts;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "core/normal.hpp"
 #include "meshwright/hardware/platform.hpp"
 #include "meshwright/parallel/run_figures.hpp"
 #include "meshwright/parallel/step.hpp"
@@ -125,10 +126,9 @@ Band memory_band(const Job& job) {
 }
 
 double below(const Band& band, double times) noexcept {
-  constexpr double tenth = 1.2815515655446004;  // standard deviations beyond which a tenth of a normal lies
   const double edge = std::abs(std::log(times < 1 ? band.low : band.high));
   if (edge <= 0) return times < 1 ? 0 : 1;
-  return 0.5 * std::erfc(-tenth * std::log(times) / edge / std::numbers::sqrt2);
+  return normal_distribution(normal_decile * std::log(times) / edge);
 }
 
 }  // namespace meshwright::parallel

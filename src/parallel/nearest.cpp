@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "meshwright/parallel/constraints.hpp"
+#include "core/divisors.hpp"
 #include "meshwright/parallel/placement.hpp"
 
 namespace meshwright::parallel {
@@ -18,14 +19,6 @@ struct Near {
 };
 
 double doublings(int a, int b) { return std::abs(std::log2(static_cast<double>(a) / b)); }
-
-std::vector<int> divisors(int n, int most) {
-  std::vector<int> out;
-  for (int d = 1; d <= std::min(n, most); ++d) {
-    if (n % d == 0) out.push_back(d);
-  }
-  return out;
-}
 
 /// Another value of one choice, and how far it is from the one before.
 using Change = std::pair<double, std::function<void(Layout&)>>;

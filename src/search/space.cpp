@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/divisors.hpp"
 #include "meshwright/parallel/constraints.hpp"
 #include "meshwright/parallel/stages.hpp"
 #include "meshwright/topology/place.hpp"
@@ -11,14 +12,6 @@ namespace {
 
 constexpr int most_tensor_parallel = 64, most_context_parallel = 64, most_expert_parallel = 512;
 constexpr int most_vp = 16;
-
-std::vector<int> divisors(int n, int most) {
-  std::vector<int> out;
-  for (int d = 1; d <= std::min(n, most); ++d) {
-    if (n % d == 0) out.push_back(d);
-  }
-  return out;
-}
 
 bool has_axis(const Job& job, std::string_view axis) {
   const auto found = std::find(axis_names.begin(), axis_names.end(), axis);

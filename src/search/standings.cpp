@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/normal.hpp"
 #include "meshwright/parallel/band.hpp"
 #include "meshwright/search/counts.hpp"
 
@@ -12,8 +13,6 @@ namespace meshwright::search {
 namespace {
 
 constexpr double as_well = 0.2;  ///< probability of being faster from which a layout counts as alike
-
-double normal(double z) { return 0.5 * std::erfc(-z / std::sqrt(2.0)); }
 
 /// The layouts whose errors are known together.
 class Field {
@@ -79,7 +78,7 @@ Standings standings(const Job& job, const SearchResult& result) {
     out.layouts[i].expected_regret = regrets[i];
     if (i == 0) continue;
     const double sd = field.spread(i, 0);
-    out.layouts[i].beats_best = sd > 0 ? normal(-field.mean(i, 0) / sd) : 0;
+    out.layouts[i].beats_best = sd > 0 ? normal_distribution(-field.mean(i, 0) / sd) : 0;
     if (out.layouts[i].beats_best >= as_well) out.alike.push_back(i);
   }
   if (out.alike.size() == 1) {

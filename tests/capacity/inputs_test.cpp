@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "capacity/normal.hpp"
+#include "core/normal.hpp"
 #include "meshwright/core/error.hpp"
 #include "source_dir.hpp"
 

@@ -24,6 +24,9 @@ bool is_control(std::string_view character);
 /// ends.
 bool has_controls(std::string_view text);
 
+/// ASCII letters in lower case.
+std::string lower(std::string_view text);
+
 /// A finite decimal number ("16", "2.5", "1e3") that is the whole of `text`; nothing otherwise.
 std::optional<double> parse_number(std::string_view text);
 /// The number that `text` begins with ("16.0 GT/s PCIe" is 16); nothing where it begins with none.

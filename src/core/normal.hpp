@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
-namespace meshwright::capacity {
+namespace meshwright {
+
+/// Standard deviations beyond which a tenth lies.
+inline constexpr double normal_decile = 1.2815515655446004;
 
 inline double normal_distribution(double z) { return 0.5 * std::erfc(-z / std::sqrt(2.0)); }
 
@@ -23,4 +26,4 @@ inline double normal_quantile(double p) {
   return z;
 }
 
-}  // namespace meshwright::capacity
+}  // namespace meshwright
