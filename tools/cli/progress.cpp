@@ -28,17 +28,17 @@ void Progress::advance(std::size_t by) { show(done_ + by, total_); }
 void Progress::show(std::size_t done, std::size_t total) {
   done_ = done, total_ = total;
   first_ = std::min(first_, done);
-  if (!terminal_) return;
   const auto now = std::chrono::steady_clock::now();
-  if (now - start_ < 1s || now - last_ < 200ms) return;
+  if (now - start_ < 1s || now - last_ < (terminal_ ? 200ms : 10'000ms)) return;
   last_ = now;
-  shown_ = true;
-  fmt::print(stderr, "\r\033[K{} {}/{}", what_, done_, total_);
+  shown_ = terminal_;
+  fmt::print(stderr, "{}{} {}/{}", terminal_ ? "\r\033[K" : "", what_, done_, total_);
   if (done > first_ && total > done) {
     const std::chrono::duration<double> passed = now - start_;
     const double each = passed.count() / static_cast<double>(done - first_);
     fmt::print(stderr, ", {} left", format(Seconds::base(each * static_cast<double>(total - done))));
   }
+  if (!terminal_) fmt::print(stderr, "\n");
   std::fflush(stderr);
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Progress on stderr for whatever takes over a second; nothing in a pipe, nothing for quick work.
+// Progress on stderr for whatever takes over a second, on one line of a terminal; elsewhere a line every ten seconds.
 #include <chrono>
 #include <cstddef>
 #include <string>
