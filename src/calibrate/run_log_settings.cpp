@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -260,6 +261,7 @@ std::string setting_json(const LogDialect& dialect, const std::map<std::string, 
     std::from_chars(json.data(), json.data() + json.size(), factor);
     if (factor > 0) product = (product > 0 ? product : 1) * factor;
   }
+  if (!std::isfinite(product)) throw Error(std::string(to), "found factors whose product is no number any more");
   if (product > 0) return fmt::format("{}", product);
   for (const LogSetting& row : dialect.settings) {
     if (complete && row.to == to && !row.absent.empty() && applies(row.when, found)) return row.absent;
