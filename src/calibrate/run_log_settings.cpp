@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "core/json_text.hpp"
+#include "meshwright/core/error.hpp"
 #include "meshwright/core/text.hpp"
 
 namespace meshwright::calibrate {
