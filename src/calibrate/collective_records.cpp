@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "calibrate/measured.hpp"
 #include "calibrate/media_parameters.hpp"
 #include "calibrate/record_hardware.hpp"
 #include "meshwright/collectives/nccl_policy.hpp"
@@ -40,9 +41,9 @@ std::vector<MeasuredRow> read_rows(const Reader& record) {
   for (const Reader& row : record.at("rows").items()) {
     if (!row.has("bytes") || !row.has("time_us")) continue;
     const double bytes = row.at("bytes").number(), time = row.at("time_us").number();
-    constexpr double most_bytes = 1e18, least_us = 1e-6, most_us = 1e13;
-    if (bytes > most_bytes || time > most_us || (time > 0 && time < least_us))
-      row.fail("expected bytes of at most 1e18 and a time of 1e-6 to 1e13 us");
+    if (bytes > most_message_bytes || time > most_message_us || (time > 0 && time < least_message_us))
+      row.fail(fmt::format("expected bytes of at most {:g} and a time of {:g} to {:g} us", most_message_bytes,
+                           least_message_us, most_message_us));
     if (bytes > 0 && time > 0) rows.push_back({Bytes::base(bytes), Seconds::base(time * 1e-6)});
   }
   return rows;

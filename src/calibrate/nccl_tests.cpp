@@ -6,6 +6,7 @@
 #include <cmath>
 #include <set>
 
+#include "calibrate/measured.hpp"
 #include "calibrate/record_hardware.hpp"
 #include "meshwright/core/text.hpp"
 
@@ -54,9 +55,8 @@ std::optional<PrintedRow> read_row(const std::vector<std::string>& words) {
                                     (numbers[0] < 0 || numbers.size() % 4 == 1 || numbers[1] > numbers[2])
                                 ? 1
                                 : 0;
-  constexpr double most_bytes = 1e18, least_us = 1e-6, most_us = 1e13;
-  if (!size || *size <= 0 || *size > most_bytes || numbers.size() < first + 3) return std::nullopt;
-  if (!(numbers[first] >= least_us && numbers[first] <= most_us)) return std::nullopt;
+  if (!size || *size <= 0 || *size > most_message_bytes || numbers.size() < first + 3) return std::nullopt;
+  if (!(numbers[first] >= least_message_us && numbers[first] <= most_message_us)) return std::nullopt;
   return PrintedRow{
       {Bytes::base(*size), Seconds::base(numbers[first] * 1e-6), {}}, numbers[first + 1], numbers[first + 2]};
 }

@@ -10,17 +10,6 @@ namespace {
 
 constexpr double gib = 1073741824.0;
 
-Seconds step_time_of(const Reader& measured, const Job& job) {
-  if (const auto time = measured.find("step_time_s")) return Seconds::base(measured_number(*time, most_step_seconds));
-  const double tokens = static_cast<double>(job.global_batch) * job.seq_len / job.accelerators;
-  if (const auto rate = measured.find("tokens_per_s_per_gpu"))
-    return Seconds::base(tokens / measured_number(*rate, most_tokens_per_s));
-  if (const auto rate = measured.find("model_tflops_per_gpu"))
-    return Seconds::base(tokens * flops_per_token(job.model, job.seq_len, FlopsConvention::causal) /
-                         (1e12 * measured_number(*rate, most_tflops)));
-  measured.fail("expected 'step_time_s', 'tokens_per_s_per_gpu' or 'model_tflops_per_gpu'");
-}
-
 bool ends_with(const std::string& path, std::string_view plain) {
   return path.ends_with(plain) || path.ends_with(std::string(plain) + ".gz");
 }
@@ -43,9 +32,13 @@ RunRecord measured_job(const Reader& reader, const Catalog& catalog, const std::
   run.framework = run.job.framework.name;
   run.accelerator = run.job.cluster.accelerator.name;
   const Reader measured = reader.at("measured");
-  measured.allow_only({"step_time_s", "tokens_per_s_per_gpu", "model_tflops_per_gpu", "peak_mem_gib",
-                       "step_time_spread", "steps", "warm_up_steps", "sick_steps", "notes"});
-  run.measured.step_time = step_time_of(measured, run.job);
+  measured.allow_only({"step_time_s", "tokens_per_s_per_gpu", "model_tflops_per_gpu", "hardware_tflops_per_gpu", "mfu",
+                       "flops_convention", "peak_mem_gib", "step_time_spread", "steps", "warm_up_steps", "sick_steps",
+                       "notes"});
+  run.measured.step_time = measured_step_time(measured, run.job);
+  if (!run.measured.step_time)
+    measured.fail(
+        "expected 'step_time_s', 'tokens_per_s_per_gpu', 'model_tflops_per_gpu', 'hardware_tflops_per_gpu' or 'mfu'");
   if (const auto peak = measured.find("peak_mem_gib"))
     run.measured.peak_memory = Bytes::base(measured_number(*peak, most_memory_gib) * gib);
   return run;

@@ -32,16 +32,9 @@ Recompute recompute_of(const Reading& r, const UsualChoices& usual) {
   return text == "selective" || text == "custom" ? Recompute::selective : Recompute::none;
 }
 
-PipelineSchedule schedule_of(const std::string& text) {
-  if (text.find("dualpipe") != std::string::npos) return PipelineSchedule::dual_pipe;
-  if (text.find("zero-bubble") != std::string::npos) return PipelineSchedule::zero_bubble_h1;
-  if (text.find("gpipe") != std::string::npos) return PipelineSchedule::gpipe;
-  return PipelineSchedule::one_f_one_b;
-}
-
 /// An interleaved schedule whose chunks were not said has one layer a chunk, the finest there is.
 int virtual_stages_unsaid(const Reader& layout, int layers, int pp) {
-  const bool interleaved = layout.string_or("schedule", "").find("interleaved") != std::string::npos;
+  const bool interleaved = schedule_in(layout.string_or("schedule", "")) == PipelineSchedule::interleaved;
   return interleaved ? std::max(1, (layers + pp - 1) / pp) : 1;
 }
 
@@ -85,7 +78,7 @@ void resolve_choices(const Reader& record, const UsualChoices& usual, const std:
   l.hsdp_shard = l.zero_stage == 3 && shard > 1 && shard < l.dp * l.cp && (l.dp * l.cp) % shard == 0 ? shard : 0;
   l.sequence_parallel = l.tp > 1 && r.flag("sequence_parallel", usual.sequence_parallel);
   l.recompute = recompute_meant(r.layout.string_or("framework_version", ""), recompute_of(r, usual));
-  l.schedule = schedule_of(r.layout.string_or("schedule", ""));
+  l.schedule = with_virtual_stages(schedule_in(r.layout.string_or("schedule", "")), 1);  // vp says the rest
   l.overlap_grad_reduce = r.flag("overlap_grad_reduce", usual.overlap);
   l.overlap_param_gather = r.flag("overlap_param_gather", usual.overlap);
   l.tp_comm_overlap = l.tp > 1 && r.flag("tp_comm_overlap", usual.tp_comm_overlap && l.sequence_parallel);

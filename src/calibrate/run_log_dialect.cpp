@@ -1,7 +1,11 @@
 #include "calibrate/run_log_dialect.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include "core/embedded.hpp"
+#include "core/json_text.hpp"
 #include "meshwright/core/reader.hpp"
+#include "meshwright/parallel/launcher.hpp"
 
 namespace meshwright::calibrate {
 namespace {
@@ -26,10 +30,16 @@ LogCondition read_condition(const Reader& reader) {
 }
 
 LogSetting read_setting(const Reader& reader) {
-  reader.allow_only({"to", "key", "values", "otherwise", "set", "unless", "take", "when", "multiply", "absent"});
+  reader.allow_only(
+      {"to", "key", "names", "values", "otherwise", "set", "unless", "take", "when", "multiply", "absent"});
   LogSetting s;
   s.to = reader.at("to").string();
   s.keys = strings(reader.find("key"));
+  if (const auto names = reader.find("names")) {
+    for (const parallel::Spelling& name : parallel::launcher_names(s.to, names->string()))
+      s.values.emplace_back(name.theirs, json_text(nlohmann::json(name.ours)));
+    if (s.values.empty()) names->fail("expected a table of launcher_names() for " + s.to);
+  }
   if (const auto values = reader.find("values")) {
     for (const std::string& key : values->keys()) s.values.emplace_back(key, values->at(key).dump());
   }

@@ -21,7 +21,9 @@ struct LogCondition {
 struct LogSetting {
   std::string to;                 ///< "layout.tp", "model.hidden", "global_batch", ...
   std::vector<std::string> keys;  ///< as the log spells it; "section.key" where key is ambiguous
-  std::vector<std::pair<std::string, std::string>> values;  ///< printed -> JSON; empty = as printed
+  /// Printed -> JSON; empty = as printed. In files "values", and before them those of the table of
+  /// parallel::launcher_names() that "names" says.
+  std::vector<std::pair<std::string, std::string>> values;
   std::string otherwise;            ///< JSON for what `values` lack; "" = the row does not apply
   std::string constant;             ///< JSON, with or without keys
   std::string absent;               ///< JSON where a launch configuration has none of `keys`; "" = as the job's default

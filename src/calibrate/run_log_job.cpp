@@ -10,6 +10,7 @@
 #include "calibrate/run_log_settings.hpp"
 #include "core/json_text.hpp"
 #include "meshwright/calibrate/run_logs.hpp"
+#include "meshwright/parallel/placement.hpp"
 #include "meshwright/workload/presets.hpp"
 
 namespace meshwright::calibrate {
@@ -139,7 +140,9 @@ Json layout_of(const Stated& stated, const RunLog& log, const LogCompletion& sai
   const double micro = micro_batch_of(stated, sizes, layout_number(layout, "pp", 1) > 1);
   if (micro >= 1) layout["micro_batch"] = whole_number(micro);
   const double shard = stated.number("dp_shard"), replicate = stated.number("dp_replicate");
-  if (shard > 1 && replicate > 1) layout["hsdp_shard"] = whole_number(shard);
+  const double ranks = hsdp_shard_of(shard, layout_number(layout, "cp", 1));
+  if (ranks > 1 && replicate > 1 && layout_number(layout, "zero_stage", 3) == 3)
+    layout["hsdp_shard"] = whole_number(ranks);
   if (layout.empty()) return layout;
   layout.erase("dp");  // follows from the accelerators
   return layout;

@@ -169,7 +169,8 @@ class Making {
     };
     const StackDefaults& usual = parts_.framework.defaults;
     overlap("overlap_grad_reduce", &Layout::overlap_grad_reduce, usual.overlap_grad_reduce);
-    overlap("overlap_param_gather", &Layout::overlap_param_gather, usual.overlap_param_gather);
+    overlap("overlap_param_gather", &Layout::overlap_param_gather,
+            usual_param_gather(parts_.framework, result.overlap_grad_reduce));
     overlap("tp_comm_overlap", &Layout::tp_comm_overlap, usual.tp_comm_overlap);
     return result;
   }

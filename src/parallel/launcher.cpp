@@ -26,17 +26,19 @@ struct Dialect {
   AxisSet axes;              ///< that it can configure, dp in any case
   std::vector<std::string> (*flags)(const Job& job, const Layout& layout);
   Syntax syntax;
-  std::string_view use;  ///< what takes the file
+  std::string_view use;                                      ///< what takes the file
+  bool offloads_states = false;                              ///< has a key for the optimizer in host memory,
+  bool offloads_activations = false, names_modules = false;  ///< for activations there, for modules of recompute
 };
 constexpr std::uint32_t bit(Axis axis) { return 1U << static_cast<unsigned>(axis); }
 constexpr AxisSet every_axis{0b11111};
 constexpr std::array<Dialect, 10> dialects = {{
     {"megatron", "Megatron-LM, core 0.20, 2026-08-22 (d98e8a64dd)", every_axis, megatron_flags, Syntax::arguments,
-     "torchrun ... pretrain_gpt.py \"${MESHWRIGHT_ARGS[@]}\" and your data and optimizer arguments"},
+     "torchrun ... pretrain_gpt.py \"${MESHWRIGHT_ARGS[@]}\" and your data and optimizer arguments", true, false, true},
     {"bridge", "Megatron-Bridge 0.6.0, 2026-08-22 (067f987df0)", every_axis, bridge_flags, Syntax::overrides,
-     "overrides of a recipe's ConfigContainer: your script with \"${MESHWRIGHT_ARGS[@]}\""},
+     "overrides of a recipe's ConfigContainer: your script with \"${MESHWRIGHT_ARGS[@]}\"", true, false, true},
     {"nemo", "NeMo 2.0 (nemo/lightning), 25.04", every_axis, nemo_flags, Syntax::overrides,
-     "nemo llm pretrain --factory RECIPE \"${MESHWRIGHT_ARGS[@]}\""},
+     "nemo llm pretrain --factory RECIPE \"${MESHWRIGHT_ARGS[@]}\"", false, false, true},
     {"megatron-deepspeed", "Megatron-DeepSpeed, main of 2024", every_axis, megatron_deepspeed_flags, Syntax::arguments,
      "deepspeed pretrain_gpt.py \"${MESHWRIGHT_ARGS[@]}\" and your data and optimizer arguments"},
     {"torchtitan", "torchtitan 0.2.2, 2026-08-21 (b5bcd76c66)", every_axis, torchtitan_flags, Syntax::arguments,
@@ -48,21 +50,25 @@ constexpr std::array<Dialect, 10> dialects = {{
      {bit(Axis::tp) | bit(Axis::cp)},
      deepspeed_flags,
      Syntax::json,
-     "deepspeed train.py --deepspeed_config FILE"},
+     "deepspeed train.py --deepspeed_config FILE",
+     true},
     {"accelerate",
      "accelerate 1.15 (16cb6eb80d, 2026-07-24), FSDP 2",
      {bit(Axis::tp) | bit(Axis::cp)},
      accelerate_flags,
      Syntax::yaml,
-     "accelerate launch --config_file FILE; the last three keys are arguments of the trainer"},
+     "accelerate launch --config_file FILE; the last three keys are arguments of the trainer",
+     true},
     {"fsdp",
      "LLM Foundry 0.22 (Composer's fsdp_config)",
      {},
      fsdp_flags,
      Syntax::yaml,
-     "merge into the YAML of LLM Foundry's train.py"},
+     "merge into the YAML of LLM Foundry's train.py",
+     false,
+     true},
     {"maxtext", "MaxText 0.2.4, 2026-08-22 (e591f30cbb)", every_axis, maxtext_flags, Syntax::yaml,
-     "python -m maxtext.trainers.pre_train.train FILE, or merge into your YAML over base.yml"},
+     "python -m maxtext.trainers.pre_train.train FILE, or merge into your YAML over base.yml", true},
 }};
 
 const Dialect& dialect_of(const Framework& stack, std::string_view asked) {
@@ -83,12 +89,10 @@ const Dialect& dialect_of(const Framework& stack, std::string_view asked) {
 }
 
 void check_axes(const Dialect& dialect, const Layout& l) {
-  const std::array degrees = {l.tp, l.cp, l.ep, 1, l.pp};
-  for (std::size_t axis = 0; axis < degrees.size(); ++axis) {
-    if (degrees[axis] == 1 || dialect.axes.has(axis)) continue;
-    throw Error("--flags", fmt::format("{} cannot configure {} {}: it has no such key", dialect.name, axis_names[axis],
-                                       degrees[axis]));
-  }
+  const std::size_t axis = axis_outside(l, dialect.axes);
+  if (axis == axis_names.size()) return;
+  throw Error("--flags", fmt::format("{} cannot configure {} {}: it has no such key", dialect.name, axis_names[axis],
+                                     degrees_beside_dp(l)[axis]));
 }
 
 using Json = nlohmann::ordered_json;
@@ -122,6 +126,28 @@ std::string yaml_of(const Json& object, const std::string& indent) {
   return out;
 }
 
+/// What the prediction rests on and the dialect has no key for, or we write none.
+std::vector<std::string> unwritten(const Job& job, const Layout& layout, const Dialect& dialect) {
+  std::vector<std::string> out;
+  const Recipe& recipe = job.recipe;
+  const bool of_core = dialect.name == "megatron" || dialect.name == "bridge" || dialect.name == "nemo";
+  const bool sends = job.model.is_moe() && layout.ep > 1;
+  if (sends && !(of_core && !megatron_dispatch(job, layout, dialect.name).type.empty()))
+    out.push_back(
+        fmt::format("kernels dispatcher {}",
+                    choice_names(recipe.kernels.dispatcher)[static_cast<std::size_t>(recipe.kernels.dispatcher)]));
+  if (recipe.kernels.cuda_graphs != CudaGraphs::none)
+    out.push_back(
+        fmt::format("kernels cuda_graphs {}", cuda_graph_names[static_cast<std::size_t>(recipe.kernels.cuda_graphs)]));
+  const std::vector<std::string_view> modules = recompute_modules(job);
+  const bool usual = modules.size() == 1 && modules.front() == "core_attn";
+  if (layout.recompute == Recompute::selective && !usual && !dialect.names_modules)
+    out.push_back(fmt::format("activations recompute_modules {}", fmt::join(modules, " ")));
+  if (recipe.offload.optimizer && !dialect.offloads_states) out.emplace_back("offload optimizer");
+  if (recipe.offload.activations && !dialect.offloads_activations) out.emplace_back("offload activations");
+  return out;
+}
+
 /// What the file is for and what it rests on, a line each.
 std::vector<std::string> remarks(const Job& job, const Prediction& p, const Dialect& dialect) {
   std::vector<std::string> lines = {
@@ -132,6 +158,8 @@ std::vector<std::string> remarks(const Job& job, const Prediction& p, const Dial
                   format(p.p10), format(p.p90), format_percent(p.mfu), format(p.memory.reserved),
                   format(job.cluster.accelerator.memory_capacity)),
       fmt::format("for {}", dialect.release), fmt::format("use: {}", dialect.use)};
+  if (const auto missing = unwritten(job, p.layout, dialect); !missing.empty())
+    lines.push_back(fmt::format("not in these flags, set it besides: {}", fmt::join(missing, "; ")));
   for (const std::string& warning : p.warnings) lines.push_back("warning: " + warning);
   for (const std::string& assumption : p.assumptions) lines.push_back("assumed: " + assumption);
   return lines;

@@ -1,8 +1,8 @@
 // Flags of Megatron-LM and of its DeepSpeed fork.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 
 #include "meshwright/parallel/constraints.hpp"
 #include "meshwright/parallel/placement.hpp"
@@ -69,7 +69,9 @@ void add_experts(Flags& flags, const Job& job, const Layout& layout) {
     add(flags, "moe-router-group-topk", m.groups_per_token);
   }
   flags.emplace_back("--moe-grouped-gemm");
-  add(flags, "moe-token-dispatcher-type", "alltoall");
+  const TokenDispatch dispatch = megatron_dispatch(job, layout, "megatron");
+  if (!dispatch.type.empty()) add(flags, "moe-token-dispatcher-type", dispatch.type);
+  if (!dispatch.backend.empty()) add(flags, "moe-flex-dispatcher-backend", dispatch.backend);
   add(flags, "expert-model-parallel-size", layout.ep);
   add(flags, "expert-tensor-parallel-size", expert_tensor_parallel(layout, job.framework));
   add_if(flags, layout.ep_comm_overlap, "overlap-moe-expert-parallel-comm");
@@ -98,7 +100,7 @@ void add_recompute(Flags& flags, const Layout& layout) {
   add(flags, "recompute-num-layers", std::max(1, layout.recompute_layers));
 }
 
-void add_data_parallel(Flags& flags, const Layout& layout) {
+void add_data_parallel(Flags& flags, const Layout& layout, std::string_view dialect) {
   if (layout.zero_stage == 1) flags.emplace_back("--use-distributed-optimizer");
   if (layout.zero_stage > 1) {
     // arguments.py asserts the checkpoint format and switches the optimizer on (validate_args, use_megatron_fsdp).
@@ -111,32 +113,20 @@ void add_data_parallel(Flags& flags, const Layout& layout) {
     add(flags, "num-distributed-optimizer-instances", layout.dp * layout.cp / layout.hsdp_shard);
   }
   add_if(flags, layout.overlap_grad_reduce, "overlap-grad-reduce");
-  // arguments.py: parameter gathers overlap only where gradient reduction does.
-  add_if(flags, layout.overlap_param_gather && layout.overlap_grad_reduce && layout.zero_stage > 0,
-         "overlap-param-gather");
+  add_if(flags, megatron_gathers(layout, dialect), "overlap-param-gather");
 }
 
-struct RecipeFlags {
-  std::string_view precision, flags;
-};
-constexpr std::array<RecipeFlags, 6> recipes = {{
-    {"fp8-ds", "--fp8-format hybrid --fp8-recipe delayed"},
-    {"fp8", "--fp8-format hybrid --fp8-recipe delayed"},
-    {"fp8-cs", "--fp8-format hybrid --fp8-recipe tensorwise"},
-    {"fp8-block", "--fp8-format e4m3 --fp8-recipe blockwise"},
-    {"mxfp8", "--fp8-format e4m3 --fp8-recipe mxfp8"},
-    {"nvfp4", "--fp4-format e2m1 --fp4-recipe nvfp4"},
-}};
-
-void add_precision(Flags& flags, const Precision& precision) {
-  if (precision.rest == DType::fp16) {
-    flags.emplace_back("--fp16");
-  } else if (precision.rest == DType::bf16) {
-    flags.emplace_back("--bf16");
+void add_precision(Flags& flags, const Precision& precision, std::string_view dialect) {
+  add_if(flags, precision.rest == DType::fp16, "fp16");
+  add_if(flags, precision.rest == DType::bf16, "bf16");
+  if (precision.gemm == precision.rest) return;
+  if (precision.name == "nvfp4") {
+    flags.emplace_back("--fp4-format e2m1 --fp4-recipe nvfp4");
+    return;
   }
-  for (const RecipeFlags& row : recipes) {
-    if (row.precision == precision.name && !row.flags.empty()) flags.emplace_back(row.flags);
-  }
+  const std::string_view recipe = precision_name(precision, "fp8-recipe", dialect);
+  const bool one_format = recipe == "blockwise" || recipe == "mxfp8";  // gradients in e4m3 too
+  flags.push_back(fmt::format("--fp8-format {} --fp8-recipe {}", one_format ? "e4m3" : "hybrid", recipe));
 }
 
 }  // namespace
@@ -150,6 +140,15 @@ std::string stage_string(const Job& job, const Layout& layout) {
     if (chunk.head) text += std::string(static_cast<std::size_t>(job.model.mtp_layers), 'm') + 'L';
   }
   return text;
+}
+
+/// arguments.py, validate_args: --overlap-param-gather needs --overlap-grad-reduce and a sharded optimizer.
+bool megatron_gathers(const Layout& layout, std::string_view dialect) {
+  const bool gathers = layout.overlap_param_gather && layout.zero_stage > 0;
+  if (gathers && !layout.overlap_grad_reduce)
+    throw Error("--flags",
+                fmt::format("{} cannot configure overlap_param_gather without overlap_grad_reduce", dialect));
+  return gathers;
 }
 
 /// initialize.py knows two orders.
@@ -175,11 +174,13 @@ Flags megatron_flags(const Job& job, const Layout& layout) {
   if (layout.cp > 1) add(flags, "cp-comm-type", context_kind(layout, job.framework)->megatron);
   add_if(flags, megatron_order(layout, "megatron"), "use-tp-pp-dp-mapping");
   add_experts(flags, job, layout);
-  add_data_parallel(flags, layout);
+  add_data_parallel(flags, layout, "megatron");
   add_if(flags, job.recipe.offload.optimizer, "optimizer-cpu-offload");
   add_if(flags, layout.tp_comm_overlap && layout.tp > 1, "tp-comm-overlap");
   add_recompute(flags, layout);
-  add_precision(flags, job.precision);
+  if (layout.recompute == Recompute::selective)
+    flags.push_back(fmt::format("--recompute-modules {}", fmt::join(recompute_modules(job), " ")));
+  add_precision(flags, job.precision, "megatron");
   return flags;
 }
 
@@ -202,7 +203,7 @@ Flags megatron_deepspeed_flags(const Job& job, const Layout& layout) {
     add_recompute(flags, layout);
     flags.emplace_back("--deepspeed-activation-checkpointing");
   }
-  add_precision(flags, job.precision);
+  add_precision(flags, job.precision, "megatron-deepspeed");
   return flags;
 }
 

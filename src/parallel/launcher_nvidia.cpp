@@ -1,8 +1,8 @@
 // Overrides of Megatron-Bridge's ConfigContainer and of NeMo 2.0's recipes: "a.b.c=value" on their command lines.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 
 #include "meshwright/parallel/constraints.hpp"
 #include "meshwright/parallel/placement.hpp"
@@ -19,7 +19,7 @@ std::string_view truth(bool value) { return value ? "True" : "False"; }
 
 /// Where each stack keeps what both have.
 struct Sections {
-  std::string_view parallel, model, ddp, train;
+  std::string_view dialect, parallel, model, ddp, train;
 };
 
 /// The degrees, as the TransformerConfig of Megatron-Core names them; NeMo's strategy takes the same names.
@@ -35,9 +35,12 @@ void add_degrees(Flags& flags, const Job& job, const Layout& layout, const Secti
   }
 }
 
-void add_recompute(Flags& flags, const Layout& layout, const Sections& at) {
+void add_recompute(Flags& flags, const Job& job, const Layout& layout, const Sections& at) {
   if (layout.recompute == Recompute::none) return;
   add(flags, fmt::format("{}.recompute_granularity", at.model), name(layout.recompute));
+  if (layout.recompute == Recompute::selective)
+    add(flags, fmt::format("{}.recompute_modules", at.model),
+        fmt::format("'[{}]'", fmt::join(recompute_modules(job), ",")));
   if (layout.recompute != Recompute::full) return;
   add(flags, fmt::format("{}.recompute_method", at.model), layout.recompute_layers > 0 ? "block" : "uniform");
   add(flags, fmt::format("{}.recompute_num_layers", at.model), std::max(1, layout.recompute_layers));
@@ -47,9 +50,7 @@ void add_overlaps(Flags& flags, const Layout& layout, const Sections& at) {
   const auto key = [&](std::string_view name) { return fmt::format("{}.{}", at.ddp, name); };
   add(flags, key("use_distributed_optimizer"), truth(layout.zero_stage > 0));
   add(flags, key("overlap_grad_reduce"), truth(layout.overlap_grad_reduce));
-  // Megatron-Core gathers parameters behind compute only where it reduces gradients behind it.
-  add(flags, key("overlap_param_gather"),
-      truth(layout.overlap_param_gather && layout.overlap_grad_reduce && layout.zero_stage > 0));
+  add(flags, key("overlap_param_gather"), truth(megatron_gathers(layout, at.dialect)));
 }
 
 /// How layers are dealt to stages: an explicit layout, embedding and loss as layers, or evenly.
@@ -66,27 +67,18 @@ void add_stages(Flags& flags, const Job& job, const Layout& layout, const Sectio
   add(flags, fmt::format("{}.account_for_loss_in_pipeline_split", at.model), "True");
 }
 
-struct NamedPrecision {
-  std::string_view precision, bridge, nemo;
-};
-// Bridge: training/mixed_precision.py, its registered functions; NeMo: collections/llm/recipes/precision.
-constexpr std::array<NamedPrecision, 8> precisions = {{
-    {"bf16", "bf16_mixed", "bf16_mixed"},
-    {"fp16", "fp16_mixed", "fp16_mixed"},
-    {"fp8", "bf16_with_fp8_delayed_scaling_mixed", "bf16_with_fp8_mixed"},
-    {"fp8-ds", "bf16_with_fp8_delayed_scaling_mixed", "bf16_with_fp8_mixed"},
-    {"fp8-cs", "bf16_with_fp8_current_scaling_mixed", "bf16_with_fp8_current_scaling_mixed"},
-    {"fp8-block", "bf16_with_fp8_subchannel_scaling_mixed", "bf16_with_fp8_subchannel_scaling_mixed"},
-    {"mxfp8", "bf16_with_mxfp8_mixed", "bf16_with_mxfp8_mixed"},
-    {"nvfp4", "bf16_with_nvfp4_mixed", ""},
-}};
-
-void add_precision(Flags& flags, std::string_view dialect, std::string_view key, const Precision& precision,
-                   std::string_view NamedPrecision::*column) {
-  const auto row = std::ranges::find(precisions, precision.name, &NamedPrecision::precision);
-  if (row == precisions.end() || ((*row).*column).empty())
-    throw Error("--flags", fmt::format("{} has no recipe for {}", dialect, precision.name));
-  add(flags, key, (*row).*column);
+/// The way of tokens to their experts, where the dialect has it.
+void add_dispatch(Flags& flags, const Job& job, const Layout& layout, const Sections& at) {
+  if (!job.model.is_moe()) return;
+  const TokenDispatch dispatch = megatron_dispatch(job, layout, at.dialect);
+  if (dispatch.type.empty()) return;
+  add(flags, fmt::format("{}.moe_token_dispatcher_type", at.model), dispatch.type);
+  if (dispatch.backend.empty()) return;
+  if (at.dialect == "nemo") {
+    add(flags, fmt::format("{}.moe_enable_deepep", at.model), "True");
+  } else {
+    add(flags, fmt::format("{}.moe_flex_dispatcher_backend", at.model), dispatch.backend);
+  }
 }
 
 }  // namespace
@@ -94,7 +86,7 @@ void add_precision(Flags& flags, std::string_view dialect, std::string_view key,
 /// training/config.py: ConfigContainer {model, train, ddp, dataset, dist, checkpoint, comm_overlap, mixed_precision},
 /// whose world size must divide by tp * pp * cp (get_data_parallel_size, line 1013).
 Flags bridge_flags(const Job& job, const Layout& layout) {
-  const Sections at{"model", "model", "ddp", "train"};
+  const Sections at{"bridge", "model", "model", "ddp", "train"};
   Flags flags;
   add(flags, "model.seq_length", job.seq_len);
   add(flags, "dataset.seq_length", job.seq_len);
@@ -103,7 +95,7 @@ Flags bridge_flags(const Job& job, const Layout& layout) {
   add_degrees(flags, job, layout, at);
   add_stages(flags, job, layout, at);
   if (layout.cp > 1) add(flags, "model.cp_comm_type", context_kind(layout, job.framework)->megatron);
-  if (job.model.is_moe()) add(flags, "model.moe_token_dispatcher_type", "alltoall");
+  add_dispatch(flags, job, layout, at);
   add_overlaps(flags, layout, at);
   if (layout.zero_stage > 1) {  // lines 1098-1125
     add(flags, "ddp.use_megatron_fsdp", "True");
@@ -116,15 +108,15 @@ Flags bridge_flags(const Job& job, const Layout& layout) {
   add(flags, "comm_overlap.tp_comm_overlap", truth(layout.tp_comm_overlap && layout.tp > 1));
   if (layout.ep_comm_overlap) add(flags, "comm_overlap.overlap_moe_expert_parallel_comm", "True");
   if (job.recipe.offload.optimizer) add(flags, "optimizer.optimizer_cpu_offload", "True");
-  add_recompute(flags, layout, at);
-  add_precision(flags, "bridge", "mixed_precision", job.precision, &NamedPrecision::bridge);
+  add_recompute(flags, job, layout, at);
+  add(flags, "mixed_precision", precision_name(job.precision, "bridge", "bridge"));
   return flags;
 }
 
 /// nemo/lightning: Trainer (devices, num_nodes), its strategy MegatronStrategy, the data module's batch, and the
 /// model's config. Megatron-FSDP and other orders of ranks are not for it.
 Flags nemo_flags(const Job& job, const Layout& layout) {
-  const Sections at{"trainer.strategy", "model.config", "trainer.strategy.ddp", "data"};
+  const Sections at{"nemo", "trainer.strategy", "model.config", "trainer.strategy.ddp", "data"};
   if (layout.zero_stage > 1)
     throw Error("--flags", fmt::format("nemo cannot configure ZeRO stage {}: its distributed optimizer is stage 1",
                                        layout.zero_stage));
@@ -139,10 +131,11 @@ Flags nemo_flags(const Job& job, const Layout& layout) {
   add(flags, "data.global_batch_size", job.global_batch);
   add_degrees(flags, job, layout, at);
   add_stages(flags, job, layout, at);
+  add_dispatch(flags, job, layout, at);
   add_overlaps(flags, layout, at);
   if (layout.tp_comm_overlap && layout.tp > 1) add(flags, "model.config.tp_comm_overlap", "True");
-  add_recompute(flags, layout, at);
-  add_precision(flags, "nemo", "trainer.plugins", job.precision, &NamedPrecision::nemo);
+  add_recompute(flags, job, layout, at);
+  add(flags, "trainer.plugins", precision_name(job.precision, "nemo", "nemo"));
   return flags;
 }
 

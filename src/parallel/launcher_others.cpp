@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 
 #include "meshwright/parallel/constraints.hpp"
 #include "meshwright/parallel/placement.hpp"
@@ -54,38 +53,30 @@ void add_torchtitan_pipeline(Flags& flags, const Job& job, const Layout& layout)
   }
 }
 
-bool is_fp8(const Precision& precision) { return precision.gemm == DType::fp8; }
-
-/// maxtext/configs/types.py, QuantizationType.
-struct Quantization {
-  std::string_view precision, maxtext;
-};
-constexpr std::array<Quantization, 6> quantizations = {{{"int8", "int8"},
-                                                        {"fp8", "fp8"},
-                                                        {"fp8-ds", "te_fp8_delayedscaling"},
-                                                        {"fp8-cs", "te_fp8_currentscaling"},
-                                                        {"mxfp8", "te_mxfp8"},
-                                                        {"nvfp4", "te_nvfp4"}}};
-
-[[noreturn]] void refuse_precision(std::string_view dialect, const Precision& precision, std::string_view why) {
-  throw Error("--flags", fmt::format("{} cannot configure {}: {}", dialect, precision.name, why));
-}
-
 }  // namespace
+
+int shard_degree(const Layout& layout, std::string_view dialect) {
+  if (const auto shard = data_shard(layout)) return *shard;
+  throw Error("--flags",
+              fmt::format("{} cannot configure hsdp_shard {} with cp {}: its context ranks share states too; "
+                          "expected a multiple of cp",
+                          dialect, layout.hsdp_shard, layout.cp));
+}
 
 /// components/quantization: formats of linear layers are arguments of a model's entry in its config registry, no flags.
 Flags torchtitan_flags(const Job& job, const Layout& layout) {
   if (job.precision.gemm != job.precision.rest)
-    refuse_precision("torchtitan", job.precision, "its converters are arguments of model_registry(quantization=[...])");
+    refuse_precision(job.precision, "torchtitan", "its converters are arguments of model_registry(quantization=[...])");
   Flags flags;
   const bool shards = layout.zero_stage > 1;
-  const int shard = !shards ? 1 : layout.hsdp_shard > 0 ? layout.hsdp_shard / layout.cp : layout.dp;
+  const int shard = shards ? shard_degree(layout, "torchtitan") : 1;
   // Accumulation, and with a pipeline its micro-batches, reach the tokens of a step.
   const long long sequence = job.seq_len;
   add(flags, "--training.max_context_length", sequence);
   add(flags, "--training.num_tokens_per_microbatch_per_dp_rank", layout.micro_batch * sequence);
   add(flags, "--training.num_tokens_per_train_step", job.global_batch * sequence);
-  add(flags, "--parallelism.data_parallel_replicate_degree", layout.dp / std::max(1, shard));
+  add(flags, "--training.mixed_precision_param", precision_name(job.precision, "dtype", "torchtitan"));
+  add(flags, "--parallelism.data_parallel_replicate_degree", layout.dp / shard);
   add(flags, "--parallelism.data_parallel_shard_degree", shard);
   if (layout.zero_stage == 2) add(flags, "--parallelism.fsdp_reshard_after_forward", "never");
   add(flags, "--parallelism.tensor_parallel_degree", layout.tp);
@@ -112,10 +103,18 @@ Flags nanotron_flags(const Job& job, const Layout& layout) {
   add(flags, "parallelism.pp_engine", effective_schedule(layout)->nanotron);
   add(flags, "parallelism.recompute_layer", layout.recompute == Recompute::full);
   add(flags, "optimizer.zero_stage", layout.zero_stage);
+  add(flags, "model.dtype", precision_name(job.precision, "dtype", "nanotron"));
   add(flags, "tokens.sequence_length", job.seq_len);
   add(flags, "tokens.micro_batch_size", layout.micro_batch);
   add(flags, "tokens.batch_accumulation_per_replica", micro_batches(job.global_batch, layout));
   return flags;
+}
+
+/// runtime/config.py: fp32 where neither is switched on.
+void add_deepspeed_precision(Flags& flags, const Precision& precision) {
+  if (precision.gemm != precision.rest) refuse_precision(precision, "deepspeed", "it has bf16, fp16, fp32");
+  if (precision.rest != DType::fp16) add(flags, "bf16.enabled", precision.rest == DType::bf16);
+  if (precision.rest != DType::bf16) add(flags, "fp16.enabled", precision.rest == DType::fp16);
 }
 
 Flags deepspeed_flags(const Job& job, const Layout& layout) {
@@ -132,7 +131,7 @@ Flags deepspeed_flags(const Job& job, const Layout& layout) {
     add(flags, "sequence_parallel_size", layout.cp);
     add(flags, "data_parallel_size", layout.dp);
   }
-  add(flags, job.precision.rest == DType::fp16 ? "fp16.enabled" : "bf16.enabled", true);
+  add_deepspeed_precision(flags, job.precision);
   return flags;
 }
 
@@ -167,7 +166,8 @@ Flags fsdp_flags(const Job& job, const Layout& layout) {
   add(flags, "fsdp_config.activation_checkpointing", recomputes_blocks("fsdp", layout));
   add(flags, "fsdp_config.limit_all_gathers", true);
   if (hybrid) add(flags, "fsdp_config.data_parallel_shard_degree", layout.hsdp_shard);
-  add(flags, "precision", is_fp8(job.precision) ? "amp_fp8" : "amp_bf16");
+  if (job.recipe.offload.activations) add(flags, "fsdp_config.activation_cpu_offload", true);
+  add(flags, "precision", precision_name(job.precision, "fsdp", "fsdp"));
   return flags;
 }
 
@@ -199,8 +199,12 @@ Flags maxtext_flags(const Job& job, const Layout& layout) {
       layout.recompute == Recompute::full        ? "full"
       : layout.recompute == Recompute::selective ? "save_qkv_proj"
                                                  : "minimal");
-  const auto row = std::ranges::find(quantizations, job.precision.name, &Quantization::precision);
-  if (row != quantizations.end()) add(flags, "quantization", row->maxtext);
+  if (job.recipe.offload.optimizer) add(flags, "optimizer_memory_host_offload", true);
+  if (job.precision.gemm == job.precision.rest) {
+    add(flags, "dtype", precision_name(job.precision, "dtype", "maxtext"));
+  } else {
+    add(flags, "quantization", precision_name(job.precision, "maxtext", "maxtext"));
+  }
   return flags;
 }
 
@@ -208,13 +212,13 @@ Flags maxtext_flags(const Job& job, const Layout& layout) {
 /// processes. The batch is the trainer's.
 Flags accelerate_flags(const Job& job, const Layout& layout) {
   Flags flags;
-  const int shard = layout.hsdp_shard > 0 ? std::max(1, layout.hsdp_shard / layout.cp) : layout.dp;
+  const int shard = shard_degree(layout, "accelerate");
   const bool shards = layout.zero_stage > 1;
   refuse_optimizer_alone("accelerate", layout);
   add(flags, "distributed_type", shards ? "FSDP" : "MULTI_GPU");
   add(flags, "num_processes", layout.accelerators());
   add(flags, "num_machines", std::max(1, layout.accelerators() / std::max(1, job.cluster.node.accelerators)));
-  add(flags, "mixed_precision", is_fp8(job.precision) ? "fp8" : job.precision.rest == DType::fp16 ? "fp16" : "bf16");
+  add(flags, "mixed_precision", precision_name(job.precision, "accelerate", "accelerate"));
   if (shards) {
     add(flags, "fsdp_config.fsdp_version", 2);
     add(flags, "fsdp_config.fsdp_reshard_after_forward", layout.zero_stage == 3);
@@ -223,7 +227,7 @@ Flags accelerate_flags(const Job& job, const Layout& layout) {
     add(flags, "fsdp_config.fsdp_offload_params", job.recipe.offload.optimizer);
     add(flags, "fsdp_config.fsdp_activation_checkpointing", recomputes_blocks("accelerate", layout));
     const std::string prefix = "parallelism_config.parallelism_config_";
-    add(flags, prefix + "dp_replicate_size", layout.dp / std::max(1, shard));
+    add(flags, prefix + "dp_replicate_size", layout.dp / shard);
     add(flags, prefix + "dp_shard_size", shard);
     add(flags, prefix + "tp_size", layout.tp);
     add(flags, prefix + "cp_size", layout.cp);

@@ -57,6 +57,7 @@ std::vector<Change> changes(const Job& job, const Layout& l) {
   };
   off(&Layout::tp_comm_overlap, false), off(&Layout::ep_comm_overlap, false);
   off(&Layout::sequence_parallel, true), off(&Layout::overlap_p2p, true);
+  if (job.framework.rules.gathers_beside_reduces && !l.overlap_grad_reduce) off(&Layout::overlap_param_gather, false);
   if (l.hsdp_shard > 0) out.emplace_back(0.5, [](Layout& x) { x.hsdp_shard = 0; });
   if (!l.stages.empty()) out.emplace_back(0.5, [](Layout& x) { x.stages.clear(); });
   if (l.order) out.emplace_back(0.5, [](Layout& x) { x.order.reset(); });

@@ -72,6 +72,12 @@ StateRanks state_ranks(const Layout& l, ExpertFold fold) noexcept {
   return ranks;
 }
 
+std::optional<int> data_shard(const Layout& l) noexcept {
+  if (l.hsdp_shard == 0) return l.dp;
+  if (l.hsdp_shard % l.cp != 0) return std::nullopt;
+  return l.hsdp_shard / l.cp;
+}
+
 ContextKind context_kind(const Layout& layout, const Framework& stack) noexcept {
   if (layout.cp_kind.set()) return layout.cp_kind;
   return stack.rules.cp_kinds.rows.empty() ? ContextKind::ring : stack.rules.cp_kinds.rows.front();

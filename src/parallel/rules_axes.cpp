@@ -2,21 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "meshwright/parallel/placement.hpp"
 #include "parallel/rules.hpp"
 
 namespace meshwright::parallel {
 namespace {
-
-/// The first axis that the layout uses and the stack does not have; their number if there is none.
-std::size_t missing_axis(const Framework& stack, const Layout& l) noexcept {
-  const std::array degrees = {l.tp, l.cp, l.ep, 1, l.pp};
-  std::size_t axis = 0;
-  while (axis < degrees.size() && (degrees[axis] == 1 || stack.rules.axes.has(axis))) ++axis;
-  return axis;
-}
 
 bool kv_heads_refused(const Job& job, const Layout& l) noexcept {
   if (job.model.attention == AttentionKind::latent) return false;  // latent keys and values are not cut by heads
@@ -46,9 +37,9 @@ constexpr RuleRow table[] = {
      .of_stack = false},
     {.name = "axis of the stack",
      .refuses = [](const Job& job,
-                   const Layout& l) noexcept { return missing_axis(job.framework, l) < axis_names.size(); },
+                   const Layout& l) noexcept { return axis_outside(l, job.framework.rules.axes) < axis_names.size(); },
      .words = [](const Job& job, const Layout& l) -> RuleWords {
-       const std::string axis(axis_names[missing_axis(job.framework, l)]);
+       const std::string axis(axis_names[axis_outside(l, job.framework.rules.axes)]);
        return {axis + " 1", fmt::format("no {} in {}", axis, job.framework.name)};
      }},
     {.name = "heads % tp",

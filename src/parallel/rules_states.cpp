@@ -33,6 +33,15 @@ constexpr RuleRow states[] = {
        return {fmt::format("zero_stage 3 and a multiple of hsdp_shard {}", l.hsdp_shard),
                fmt::format("zero_stage {}, dp * cp {}", l.zero_stage, l.dp * l.cp)};
      }},
+    {.name = "overlap_param_gather",
+     .refuses =
+         [](const Job& job, const Layout& l) noexcept {
+           return job.framework.rules.gathers_beside_reduces && l.zero_stage > 0 && l.overlap_param_gather &&
+                  !l.overlap_grad_reduce;
+         },
+     .words = [](const Job&, const Layout&) -> RuleWords {
+       return {"overlap_grad_reduce true, or overlap_param_gather false", "overlap_grad_reduce false"};
+     }},
 };
 
 bool memory_refuses(const Job& job, const Layout& layout) noexcept {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "meshwright/core/names.hpp"
 #include "parallel/schedule_orders.hpp"
 
 namespace meshwright::parallel {
@@ -140,6 +141,25 @@ std::span<const std::string_view> schedule_names() {
     return all;
   }();
   return names;
+}
+
+PipelineSchedule schedule_in(std::string_view text) {
+  std::string folded = folded_name(text);
+  constexpr std::string_view long_word = "zerobubble";
+  std::string shortened = folded;
+  if (const std::size_t at = shortened.find(long_word); at != std::string::npos) shortened.replace(at, 10, "zb");
+  PipelineSchedule found = PipelineSchedule::one_f_one_b;
+  std::size_t longest = 0;
+  for (const PipelineSchedule schedule : pipeline_schedules()) {
+    for (const std::string_view spelled : {schedule->name, schedule->torchtitan, schedule->nanotron}) {
+      const std::string word = folded_name(spelled);
+      if (word.size() <= longest) continue;
+      if (folded.find(word) == std::string::npos && shortened.find(word) == std::string::npos) continue;
+      found = schedule, longest = word.size();
+    }
+  }
+  const bool some_zero_bubble = shortened.find("zb") != std::string::npos;
+  return longest == 0 && some_zero_bubble ? PipelineSchedule::zero_bubble_h1 : found;
 }
 
 std::size_t index_of(PipelineSchedule schedule) noexcept {

@@ -192,9 +192,10 @@ Layout plain_layout(const Job& job, const Limits& limits, const ShardChoice& sha
                 .etp = shard.etp,
                 .micro_batch = shard.micro_batch,
                 .sequence_parallel = shard.tp > 1,
-                .overlap_grad_reduce = job.framework.defaults.overlap_grad_reduce,
-                .overlap_param_gather = job.framework.defaults.overlap_param_gather};
+                .overlap_grad_reduce = job.framework.defaults.overlap_grad_reduce};
   limits.filter.apply(layout);
+  if (!limits.filter.fixed(Axis::overlap_param_gather))
+    layout.overlap_param_gather = usual_param_gather(job.framework, layout.overlap_grad_reduce);
   layout.order = limits.order;
   if (layout.recompute != Recompute::full) layout.recompute_layers = 0;
   layout.tp_comm_overlap = overlaps.tensor;

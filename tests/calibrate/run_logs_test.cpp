@@ -1,13 +1,21 @@
 #include "meshwright/calibrate/run_logs.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <sys/resource.h>
 
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <optional>
+#include <set>
 
+#include "calibrate/run_log_dialect.hpp"
+#include "meshwright/parallel/framework.hpp"
+#include "meshwright/parallel/launcher.hpp"
 #include "meshwright/parallel/layout.hpp"
+#include "parallel/jobs.hpp"
 #include "source_dir.hpp"
 
 namespace meshwright::calibrate {
@@ -285,6 +293,113 @@ TEST(RunLogs, ReadsAGzippedLogThatBreaksOff) {
   EXPECT_THAT(log.notes, ::testing::Contains(HasSubstr("truncated")));
 }
 
+/// The job that a file of these flags gives.
+Reader read_back(const std::vector<std::string>& flags, const std::string& dialect) {
+  const Scratch file("flags.sh");
+  std::string text;
+  for (const std::string& flag : flags) text += flag + "\n";
+  file.write(text);
+  const std::map<std::string, std::string> readers = {{"megatron", "megatron-core"},
+                                                      {"bridge", "megatron-bridge"},
+                                                      {"accelerate", "hf-trainer"},
+                                                      {"fsdp", "llm-foundry"}};
+  const auto reader = readers.find(dialect);
+  const RunLog launch = read_launch(file.path, reader == readers.end() ? dialect : reader->second);
+  const LogCompletion completion{.model = "llama-3.1-8b", .cluster = "dgx-h100", .gpus = 8, .seq_len = 4096};
+  return Reader::text(job_of_log(launch, completion), "read back");
+}
+
+/// A job of eight devices that have the format; nothing where none has.
+std::optional<parallel::Job> job_in(const std::string& stack, const std::string& format) {
+  for (const char* cluster : {"dgx-h100", "dgx-b200", "dgx-a100-80gb"}) {
+    parallel::JobSpec spec{
+        .shape = parallel::llama_8b(), .seq_len = 4096, .global_batch = 64, .precision = format, .framework = stack};
+    spec.cluster = {.of = cluster, .accelerators = 8};
+    try {
+      return make_job(spec, builtin_catalog());
+    } catch (const Error&) {
+      // the device lacks the format
+    }
+  }
+  return std::nullopt;
+}
+
+// What is written is read as the format that was planned with; what has no name is refused, never left out.
+TEST(Launch, FormatsComeBackOrAreRefused) {
+  int back = 0;
+  for (const parallel::Framework& stack : parallel::frameworks()) {
+    for (const std::string& dialect : stack.flags) {
+      for (const std::string& format : stack.rules.precisions) {
+        const auto job = job_in(stack.name, format);
+        if (!job) continue;
+        const bool fsdp = dialect == "accelerate" || dialect == "fsdp";
+        std::vector<std::string> flags;
+        try {
+          flags = launcher_flags(*job, {.dp = 8, .zero_stage = fsdp ? 3 : 1}, dialect);
+        } catch (const Error& refused) {
+          EXPECT_THAT(refused.what(), HasSubstr("cannot configure " + format)) << stack.name << " " << dialect;
+          EXPECT_NE(format, "bf16") << stack.name << " " << dialect;
+          continue;
+        }
+        EXPECT_EQ(read_back(flags, dialect).string_or("precision", "bf16"), format) << stack.name << " " << dialect;
+        ++back;
+      }
+    }
+  }
+  EXPECT_GT(back, 40);
+}
+
+TEST(Launch, ChoicesComeBack) {
+  const auto cp_kind = [](const char* stack, const std::string& dialect, const parallel::ContextKind kind) {
+    const auto flags =
+        launcher_flags(*job_in(stack, "bf16"), {.cp = 2, .dp = 4, .zero_stage = 1, .cp_kind = kind}, dialect);
+    return read_back(flags, dialect).at("layout").string_or("cp_kind", "");
+  };
+  for (const parallel::ContextKind kind : parallel::context_kinds()) {
+    EXPECT_EQ(cp_kind("megatron-core", "megatron", kind), kind.name());
+    EXPECT_EQ(cp_kind("megatron-core", "bridge", kind), kind.name());
+    EXPECT_EQ(cp_kind("maxtext", "maxtext", kind), kind.name());
+  }
+  for (const int shard : {2, 4}) {  // of 4 x cp 2 ranks
+    const parallel::Layout layout{.cp = 2, .dp = 4, .zero_stage = 3, .hsdp_shard = shard};
+    EXPECT_EQ(read_back(launcher_flags(*job_in("torchtitan", "bf16"), layout), "torchtitan")
+                  .at("layout")
+                  .integer_or("hsdp_shard", 0),
+              shard);
+    EXPECT_EQ(read_back(launcher_flags(*job_in("pytorch-fsdp", "bf16"), layout, "accelerate"), "accelerate")
+                  .at("layout")
+                  .integer_or("hsdp_shard", 0),
+              shard);
+  }
+  const parallel::Job moe = parallel::test_job(parallel::mixture(48, 128, 8), 8, 4096, 64);
+  for (const char* dispatcher : {"all-gather", "all-to-all", "deepep", "hybridep"}) {
+    const std::string recipe = fmt::format(R"({{"kernels": {{"dispatcher": "{}"}}}})", dispatcher);
+    for (const char* dialect : {"megatron", "bridge", "nemo"}) {
+      const auto flags = launcher_flags(parallel::with_recipe(moe, recipe.c_str()), {.dp = 8, .ep = 8}, dialect);
+      const auto read = read_back(flags, dialect).find("recipe");
+      const std::string kind = read ? read->at("kernels").at("dispatcher").string() : "hybridep";
+      EXPECT_EQ(kind, dispatcher) << dialect;
+    }
+  }
+}
+
+// Formats of these stacks' logs are formats that their rules know.
+TEST(RunLogs, FormatsAreThoseOfTheStack) {
+  for (const LogDialect& dialect : log_dialect_table()) {
+    if (!std::set<std::string>{"torchtitan", "llm-foundry", "maxtext", "megatron-core", "nemo"}.contains(dialect.name))
+      continue;
+    const parallel::Framework& stack = parallel::framework(dialect.framework, "test");
+    for (const LogSetting& row : dialect.settings) {
+      if (row.to != "precision") continue;
+      for (const auto& [printed, json] : row.values) {
+        const std::string format = Reader::text(json, "value").string();
+        if (format == "fp8" && dialect.name != "maxtext") continue;  // a recipe that is not said
+        EXPECT_TRUE(trains_with(stack, precision(format, "test"))) << dialect.name << " " << printed;
+      }
+    }
+  }
+}
+
 TEST(MeasuredJobs, AreReadAsRuns) {
   const Reader job = Reader::text(R"({"model": "llama-3.1-8b", "cluster": "dgx-h100", "gpus": 8, "seq_len": 8192,
     "global_batch": 16, "layout": {"tp": 1, "zero_stage": 1}, "measured": {"tokens_per_s_per_gpu": 8192}})",
@@ -297,6 +412,22 @@ TEST(MeasuredJobs, AreReadAsRuns) {
     "global_batch": 16, "layout": {"tp": 1}, "measured": {"peak_mem_gib": 60}})",
                                       "own.json");
   EXPECT_THROW(read_measured_job(nothing, builtin_catalog()), Error);
+}
+
+// A job file tells its speed by the figures that records know, under the convention that it names.
+TEST(MeasuredJobs, CountFlopAsTheirSourceDoes) {
+  const auto step = [](const std::string& measured) {
+    const Reader job = Reader::text(R"({"model": "llama-3.1-8b", "cluster": "dgx-h100", "gpus": 8, "seq_len": 8192,
+      "global_batch": 16, "layout": {"tp": 1, "zero_stage": 1}, "measured": {)" +
+                                        measured + "}}",
+                                    "own.json");
+    return read_measured_job(job, builtin_catalog()).measured.step_time->value();
+  };
+  const double causal = step(R"("model_tflops_per_gpu": 400)");
+  EXPECT_GT(step(R"("model_tflops_per_gpu": 400, "flops_convention": "12Lhs, no causal halving")"), 1.05 * causal);
+  EXPECT_GT(step(R"("hardware_tflops_per_gpu": 400)"), 1.2 * causal);  // with a forward pass more
+  const double peak = builtin_catalog().accelerator("H100-SXM5-80GB", "test").peak(DType::bf16).value();
+  EXPECT_NEAR(step(R"("mfu": 0.4)"), causal * 400e12 / (0.4 * peak), 1e-9 * causal);
 }
 
 }  // namespace

@@ -50,8 +50,8 @@ global-batch-size tensor-model-parallel-size sequence-parallel pipeline-model-pa
 num-virtual-stages-per-pipeline-rank account-for-embedding-in-pipeline-split account-for-loss-in-pipeline-split
 no-overlap-p2p-communication context-parallel-size cp-comm-type use-tp-pp-dp-mapping use-distributed-optimizer
 use-megatron-fsdp data-parallel-sharding-strategy ckpt-format num-distributed-optimizer-instances overlap-grad-reduce
-overlap-param-gather optimizer-cpu-offload tp-comm-overlap recompute-granularity recompute-method recompute-num-layers bf16
-fp16 fp8-format fp8-recipe fp4-format fp4-recipe""".split())
+overlap-param-gather optimizer-cpu-offload tp-comm-overlap recompute-granularity recompute-method recompute-num-layers
+recompute-modules moe-flex-dispatcher-backend bf16 fp16 fp8-format fp8-recipe fp4-format fp4-recipe""".split())
 
 
 def layers_of(layout):
@@ -97,6 +97,10 @@ def megatron(flags, gpus, batch, model):
         assert number(flags, "--num-experts") % ep == 0  # 1657
         assert gpus % (ep * etp * pp) == 0  # core/parallel_state.py: decoder world by expert ranks
         assert tp == 1 or "--sequence-parallel" in flags  # core/transformer/moe: tensor parallel experts need it
+        kind = flags.get("--moe-token-dispatcher-type", "alltoall")
+        assert kind in ("allgather", "alltoall", "flex")  # core/transformer/transformer_config.py, 891
+        if kind == "flex":  # 898; core/transformer/moe/token_dispatcher.py: more than one rank of experts
+            assert flags["--moe-flex-dispatcher-backend"] in ("deepep", "hybridep") and ep * etp > 1
     if "--use-megatron-fsdp" in flags:
         assert flags["--ckpt-format"] == "fsdp_dtensor" and "--use-distributed-optimizer" in flags  # 1118-1170
 

@@ -110,6 +110,11 @@ TEST(Constraints, SchedulesAndSharding) {
   EXPECT_EQ(refused(llama_8b(), {.tp = 2, .dp = 4}, 4096, "llm-foundry"), "axis of the stack");
   EXPECT_EQ(refused(llama_8b(), {.dp = 8, .zero_stage = 3, .hsdp_shard = 3}), "hsdp_shard");
   EXPECT_EQ(refused(llama_8b(), {.dp = 8, .zero_stage = 1, .hsdp_shard = 4}), "hsdp_shard");
+  // megatron/training/arguments.py at d98e8a64dd, line 1029: --overlap-param-gather asserts --overlap-grad-reduce.
+  EXPECT_EQ(refused(llama_8b(), {.dp = 8, .overlap_grad_reduce = false}), "overlap_param_gather");
+  EXPECT_EQ(refused(llama_8b(), {.dp = 8, .overlap_grad_reduce = false, .overlap_param_gather = false}), "");
+  EXPECT_EQ(refused(llama_8b(), {.dp = 8, .zero_stage = 0, .overlap_grad_reduce = false}), "");
+  EXPECT_EQ(refused(llama_8b(), {.dp = 8, .zero_stage = 3, .overlap_grad_reduce = false}, 4096, "torchtitan"), "");
 }
 
 TEST(Constraints, EveryRefusalNamesRuleNeededAndAvailable) {
@@ -217,6 +222,7 @@ TEST(Constraints, EveryRuleRefusesInWords) {
       {dense, {.zero_stage = 2}, "nanotron"},
       {dense, {.pp = 2, .zero_stage = 3}},
       {dense, {.dp = 8, .zero_stage = 3, .hsdp_shard = 3}},
+      {dense, {.dp = 8, .overlap_grad_reduce = false}},
   };
   std::vector<int> hits(rules().size());
   for (const Example& e : examples) {

@@ -12,6 +12,14 @@ namespace {
 
 using testing::HasSubstr;
 
+TEST(Framework, HasARecipeOnlyOfFormatsThatItTrainsIn) {
+  for (const Framework& f : frameworks()) {
+    for (const PrecisionRecipe& row : f.by_precision) {
+      EXPECT_TRUE(trains_with(f, precision(row.precision, "test"))) << f.name << " " << row.precision;
+    }
+  }
+}
+
 TEST(Framework, EveryProfileIsPlausible) {
   ASSERT_GE(frameworks().size(), 12U);
   for (const Framework& f : frameworks()) {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "meshwright/parallel/placement.hpp"
 #include "meshwright/parallel/prediction.hpp"
 #include "parallel/jobs.hpp"
 
@@ -60,7 +61,9 @@ TEST(Launcher, MegatronFsdpAsItsArgumentsAssert) {
                            "--data-parallel-sharding-strategy optim_grads_params", "--cp-comm-type a2a"}) {
     EXPECT_THAT(flags, Contains(flag));
   }
-  const auto plain = launcher_flags(job, {.dp = 64, .overlap_grad_reduce = false});
+  EXPECT_THROW(launcher_flags(job, {.dp = 64, .overlap_grad_reduce = false}), Error);
+  EXPECT_THROW(launcher_flags(job, {.dp = 64, .overlap_grad_reduce = false}, "bridge"), Error);
+  const auto plain = launcher_flags(job, {.dp = 64, .overlap_grad_reduce = false, .overlap_param_gather = false});
   EXPECT_THAT(plain, Not(Contains("--overlap-param-gather")));
   EXPECT_THAT(plain, Not(Contains(HasSubstr("ckpt-format"))));
 }
@@ -88,6 +91,70 @@ TEST(Launcher, MegatronStatedStages) {
   const Job job = test_job(llama(60, 4096, 14336, 32, 8), 8, 4096, 64);
   EXPECT_THAT(launcher_flags(job, {.pp = 4, .dp = 2, .stages = {4, 24, 24, 8}}),
               Contains("--pipeline-model-parallel-layout 'Et*4|t*24|t*24|t*8L'"));
+}
+
+// Transformer Engine's attention takes cp_comm_type p2p, all_gather, a2a or a2a+p2p (megatron/core/transformer/
+// transformer_config.py at d98e8a64dd, line 1034); recompute_modules 1943-1975, token dispatchers 891-898.
+TEST(Launcher, MegatronsNamesOfChoices) {
+  const Job dense = test_job(llama_8b(), 16, 8192, 64);
+  EXPECT_THAT(launcher_flags(dense, {.cp = 2, .dp = 8, .cp_kind = ContextKind::all_gather}),
+              Contains("--cp-comm-type all_gather"));
+  const char* recipe = R"({"activations": {"recompute_modules": ["core_attn", "layernorm", "moe_act", "mla_up_proj"]},
+                           "kernels": {"dispatcher": "hybridep"}})";
+  EXPECT_THAT(launcher_flags(with_recipe(dense, recipe), {.dp = 16, .recompute = Recompute::selective}),
+              Contains("--recompute-modules core_attn layernorm"));
+  const Job moe = with_recipe(test_job(mixture(48, 128, 8), 16, 4096, 64), recipe);
+  const Layout layout{.dp = 16, .ep = 8, .recompute = Recompute::selective};
+  const auto flags = launcher_flags(moe, layout);
+  for (const char* flag : {"--moe-token-dispatcher-type flex", "--moe-flex-dispatcher-backend hybridep",
+                           "--recompute-modules core_attn moe_act layernorm"})
+    EXPECT_THAT(flags, Contains(flag));
+  const auto bridge = launcher_flags(moe, layout, "bridge");
+  for (const char* flag : {"model.moe_token_dispatcher_type=flex", "model.moe_flex_dispatcher_backend=hybridep",
+                           "model.recompute_modules='[core_attn,moe_act,layernorm]'"})
+    EXPECT_THAT(bridge, Contains(flag));
+  // One rank of experts has nothing to dispatch, which "flex" refuses.
+  EXPECT_THAT(launcher_flags(moe, {.dp = 16}), Contains("--moe-token-dispatcher-type alltoall"));
+  // NeMo 25.04 has no HybridEP: its file says so.
+  EXPECT_THAT(launcher_flags(moe, layout, "nemo"), Not(Contains(HasSubstr("dispatcher"))));
+  EXPECT_THAT(launch_file(moe, predict(moe, layout), "nemo"), HasSubstr("# not in these flags, set it besides: "));
+  EXPECT_THAT(launch_file(moe, predict(moe, layout), "megatron"), Not(HasSubstr("not in these flags")));
+}
+
+// torchtitan and accelerate state the data-parallel ranks of a shard; context ranks share states besides.
+TEST(Launcher, ShardsOverContextRanks) {
+  const auto titan = [](const Layout& layout) {
+    return launcher_flags(test_job(llama_8b(), layout.accelerators(), 8192, 256, "torchtitan"), layout);
+  };
+  const auto flags = titan({.cp = 2, .dp = 16, .zero_stage = 3, .hsdp_shard = 8});
+  EXPECT_THAT(flags, Contains("--parallelism.data_parallel_shard_degree=4"));
+  EXPECT_THAT(flags, Contains("--parallelism.data_parallel_replicate_degree=4"));
+  EXPECT_THROW(titan({.cp = 4, .dp = 16, .zero_stage = 3, .hsdp_shard = 2}), Error);
+  const Layout hybrid{.cp = 2, .dp = 16, .zero_stage = 3, .hsdp_shard = 2};
+  const Job fsdp = test_job(llama_8b(), 32, 8192, 256, "pytorch-fsdp");
+  EXPECT_THAT(launcher_flags(fsdp, hybrid, "accelerate"),
+              Contains("parallelism_config.parallelism_config_dp_shard_size=1"));
+  EXPECT_EQ(data_shard({.cp = 4, .dp = 8}), 8);
+  EXPECT_EQ(data_shard({.cp = 4, .dp = 8, .hsdp_shard = 6}), std::nullopt);
+}
+
+// Composer's Precision, accelerate's PrecisionType, DeepSpeed's runtime/config.py: none trains in bf16 unasked.
+TEST(Launcher, FormatsAreWrittenOrRefused) {
+  const auto flags = [](const char* stack, const char* format, const char* dialect) {
+    const Layout layout{.dp = 8, .zero_stage = 3};
+    return launcher_flags(with_precision(test_job(llama_8b(), 8, 4096, 64, stack), format), layout, dialect);
+  };
+  EXPECT_THAT(flags("deepspeed", "fp32", "deepspeed"), Contains("bf16.enabled=false"));
+  EXPECT_THAT(flags("deepspeed", "fp32", "deepspeed"), Contains("fp16.enabled=false"));
+  EXPECT_THAT(flags("deepspeed", "bf16", "deepspeed"), Not(Contains(HasSubstr("fp16"))));
+  EXPECT_THAT(flags("llm-foundry", "fp16", "fsdp"), Contains("precision=amp_fp16"));
+  EXPECT_THAT(flags("llm-foundry", "fp32", "fsdp"), Contains("precision=fp32"));
+  EXPECT_THAT(flags("pytorch-fsdp", "fp32", "accelerate"), Contains("mixed_precision=no"));
+  EXPECT_THAT(flags("maxtext", "fp32", "maxtext"), Contains("dtype=float32"));
+  EXPECT_THAT(flags("nanotron", "fp32", "nanotron"), Contains("model.dtype=float32"));
+  EXPECT_THROW(flags("generic", "fp8-rowwise", "megatron"), Error);
+  EXPECT_THROW(flags("deepspeed", "tf32", "deepspeed"), Error);
+  EXPECT_THROW(flags("maxtext", "fp8-rowwise", "maxtext"), Error);
 }
 
 double value_of(const std::vector<std::string>& flags, const std::string& key) {

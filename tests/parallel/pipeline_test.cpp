@@ -14,6 +14,22 @@
 namespace meshwright::parallel {
 namespace {
 
+TEST(Schedule, IsReadInItsOwnWordsAndThoseOfStacks) {
+  for (const PipelineSchedule schedule : pipeline_schedules()) {
+    EXPECT_EQ(schedule_in(schedule->name), schedule);
+    if (!schedule->torchtitan.empty()) {
+      EXPECT_EQ(schedule_in(schedule->torchtitan), schedule);
+    }
+    if (!schedule->nanotron.empty()) {
+      EXPECT_EQ(schedule_in(schedule->nanotron), schedule);
+    }
+  }
+  EXPECT_EQ(schedule_in("zero-bubble"), PipelineSchedule::zero_bubble_h1);
+  EXPECT_EQ(schedule_in("Zero Bubble H2"), PipelineSchedule::zero_bubble_h2);
+  EXPECT_EQ(schedule_in("interleaved 1F1B"), PipelineSchedule::interleaved);
+  EXPECT_EQ(schedule_in(""), PipelineSchedule::one_f_one_b);
+}
+
 struct Case {
   PipelineSchedule schedule;
   int pp, vp, micro_batches;

@@ -72,6 +72,11 @@ inline bool runs(const Framework& framework, PipelineSchedule schedule) noexcept
   return framework.rules.schedules.has(schedule);
 }
 
+/// Whether parameters are gathered behind the forward pass where a layout does not say.
+inline bool usual_param_gather(const Framework& framework, bool overlap_grad_reduce) noexcept {
+  return framework.defaults.overlap_param_gather && (overlap_grad_reduce || !framework.rules.gathers_beside_reduces);
+}
+
 /// True where the stack trains in that format; of some stacks nothing is known.
 bool trains_with(const Framework& framework, const Precision& precision) noexcept;
 

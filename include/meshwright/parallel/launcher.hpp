@@ -27,6 +27,17 @@ std::vector<std::string> launcher_dialects();
 ///   fsdp                keys of LLM Foundry's YAML, which hands them to PyTorch FSDP
 ///   maxtext             keys of MaxText's base.yml
 std::vector<std::string> launcher_flags(const Job& job, const Layout& layout, std::string_view dialect = {});
+
+/// A value's own name and that in configurations of a stack.
+struct Spelling {
+  std::string_view ours, theirs;
+};
+/// Names of a field's values ("layout.cp_kind", "layout.schedule", "precision", "recipe.kernels.dispatcher") in a
+/// dialect, or of a precision under a key that several have: "dtype" (types of torch and JAX), "fp8-recipe" (Megatron
+/// Core), "flex-backend" of a dispatcher. Flags are written by the first row of a value, configurations and logs are
+/// read by the first of a name. Empty where there are none.
+std::vector<Spelling> launcher_names(std::string_view field, std::string_view table);
+
 struct Prediction;
 /// The flags as a file in the stack's own syntax (arguments, overrides, YAML, JSON), with what is predicted and every
 /// assumption as comments.

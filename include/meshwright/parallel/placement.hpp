@@ -2,6 +2,7 @@
 // The geometry of a layout: which ranks form the groups of each axis, what one rank holds and computes, and which
 // layers each pipeline stage has. Memory, step, search, launchers and everything that is printed read it here.
 #include <compare>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -59,6 +60,11 @@ struct StateRanks {
   int dense = 1, experts = 1;
 };
 StateRanks state_ranks(const Layout& layout, ExpertFold fold) noexcept;
+/// Ranks of dp alone that share states, as stacks state them whose context ranks always share them besides (torchtitan,
+/// accelerate): hsdp_shard without cp, dp where it is unset; nothing where cp does not divide hsdp_shard.
+std::optional<int> data_shard(const Layout& layout) noexcept;
+/// The inverse: hsdp_shard of that many ranks of dp.
+constexpr double hsdp_shard_of(double data_shard, double cp) noexcept { return data_shard * cp; }
 /// Kind of context parallelism: the layout's, or the stack's default.
 ContextKind context_kind(const Layout& layout, const Framework& framework) noexcept;
 /// The groups under the layout's order of ranks, or the stack's. Dense axes are numbered as the order says; routed

@@ -107,6 +107,9 @@ inline constexpr PipelineSchedule PipelineSchedule::dual_pipe{schedule_rows::dua
 std::span<const PipelineSchedule> pipeline_schedules();
 /// Their names, in the table's order.
 std::span<const std::string_view> schedule_names();
+/// The schedule that a free text names, in a layout's words or a stack's ("zero-bubble-h2", "ZBVZeroBubble"); 1F1B
+/// where it names none.
+PipelineSchedule schedule_in(std::string_view text);
 /// Place of a schedule in the table; its size for a row beside it.
 std::size_t index_of(PipelineSchedule schedule) noexcept;
 

@@ -18,6 +18,18 @@ namespace meshwright::parallel {
 
 using AxisSet = NameSet<axis_names>;
 
+/// The degrees in the order of Axis; dp, which every stack and launcher has, as 1.
+constexpr std::array<int, axis_names.size()> degrees_beside_dp(const Layout& l) noexcept {
+  return {l.tp, l.cp, l.ep, 1, l.pp};
+}
+/// The first axis that the layout uses and that is not among `axes`; their number if there is none.
+constexpr std::size_t axis_outside(const Layout& layout, AxisSet axes) noexcept {
+  const std::array degrees = degrees_beside_dp(layout);
+  std::size_t axis = 0;
+  while (axis < degrees.size() && (degrees[axis] == 1 || axes.has(axis))) ++axis;
+  return axis;
+}
+
 /// Rows of a table (pipeline schedules, kinds of context parallelism). Read from a list of their names.
 template <class Row>
 struct RowSet {
@@ -47,7 +59,8 @@ struct StackRules {
   bool can_overlap_tp = false;                   ///< has TP communication inside the GEMMs, on request
   std::vector<std::string> precisions;           ///< that it trains in; empty: nothing is known of them
   std::vector<RankOrder> orders;                 ///< in which it can number ranks; empty: only its default
-  bool can_overlap_ep = false;  ///< has dispatch and combine behind another micro-batch's compute, on request
+  bool can_overlap_ep = false;          ///< has dispatch and combine behind another micro-batch's compute, on request
+  bool gathers_beside_reduces = false;  ///< parameter gathers overlap only where gradient reduction does
 };
 
 /// What it does where a job does not say.
@@ -150,6 +163,7 @@ constexpr void describe(PartOf<StackRules> auto& p, V&& visit) {
   visit("vocab_multiple", p.vocab_multiple);
   visit("can_overlap_tp", p.can_overlap_tp);
   visit("can_overlap_ep", p.can_overlap_ep);
+  visit("gathers_beside_reduces", p.gathers_beside_reduces);
   visit("precisions", p.precisions);
   visit("orders", p.orders);
 }
