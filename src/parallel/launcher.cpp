@@ -132,7 +132,8 @@ std::vector<std::string> unwritten(const Job& job, const Layout& layout, const D
   const Recipe& recipe = job.recipe;
   const bool of_core = dialect.name == "megatron" || dialect.name == "bridge" || dialect.name == "nemo";
   const bool sends = job.model.is_moe() && layout.ep > 1;
-  if (sends && !(of_core && !megatron_dispatch(job, layout, dialect.name).type.empty()))
+  const bool chosen = recipe.kernels.dispatcher != Dispatcher::all_to_all;  // what stacks do that offer nothing else
+  if (sends && (of_core ? megatron_dispatch(job, layout, dialect.name).type.empty() : chosen))
     out.push_back(
         fmt::format("kernels dispatcher {}",
                     choice_names(recipe.kernels.dispatcher)[static_cast<std::size_t>(recipe.kernels.dispatcher)]));
