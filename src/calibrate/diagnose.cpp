@@ -53,11 +53,13 @@ bool half_of_nics(Case& c) {
   return true;
 }
 bool sockets(Case& c) {
-  if (!several_nodes(c) || c.cluster.platform.scale_out.name == "sockets") return false;
-  // NCCL_SOCKET_IFNAME's usual single interface; a core feeds about 25 Gb/s of it.
-  const BytesPerSecond rate =
-      c.cluster.node.nics > 0 ? std::min(c.cluster.node.nic_bandwidth, 3.1_GBps) : BytesPerSecond(3.1_GBps);
-  say(c, [&](NodeSpec& node) { node.fabric = "tcp", node.nics = 1, node.nic_bandwidth = rate; });
+  const CatalogData& catalog = c.cluster.catalog ? *c.cluster.catalog : *builtin_catalog().data();
+  const FabricKind& kernel = catalog.fabric("tcp");
+  if (!several_nodes(c) || c.cluster.fabric.name == kernel.name) return false;
+  // NCCL_SOCKET_IFNAME's usual single interface, which one rank's core feeds.
+  const BytesPerSecond line = c.cluster.node.nics > 0 ? c.cluster.node.nic_bandwidth : kernel.per_rank;
+  const BytesPerSecond rate = std::min(line, kernel.per_rank);
+  say(c, [&](NodeSpec& node) { node.fabric = kernel.name, node.nics = 1, node.nic_bandwidth = rate; });
   return true;
 }
 /// Staged through host memory: in and out of it over the PCIe links that GPUs and NICs share, half of their rate.

@@ -11,15 +11,6 @@
 namespace meshwright::capacity {
 namespace {
 
-std::string price_note(const Price& price) {
-  return fmt::format("{} {}, {} confidence", price.kind, price.date, price.confidence);
-}
-
-const Price* first_amount(const std::vector<Price>& prices) {
-  const auto at = std::ranges::find_if(prices, [](const Price& p) { return p.amount.value() > 0; });
-  return at == prices.end() ? nullptr : &*at;
-}
-
 /// The newest rent.
 const Price* last_rent(const std::vector<Price>& prices) {
   const Price* last = nullptr;

@@ -118,11 +118,12 @@ NcclGraph nvls_of(const NcclMachine& m, const Limits& l) {
   return g;
 }
 
-/// Without NVLink one channel crosses the host: slots on Intel pay for peer-to-peer, AMD sockets are joined at 16 GB/s.
+/// Without NVLink one channel crosses the host: slots on Intel pay for peer-to-peer, on AMD sockets are the limit.
 void host_graphs(const NcclMachine& m, NcclGraphs& g) {
   const bool amd = m.cpu == CpuVendor::amd;
   const double slot = m.pcie.value() / 1e9 / (amd ? 1 : 1.2);
-  const double ring = fastest_below(m, amd ? std::min(slot, 16.0) : slot);
+  static const double amd_sockets = host_kind("amd", "NCCL").socket_link.value() / 1e9;
+  const double ring = fastest_below(m, amd ? std::min(slot, amd_sockets) : slot);
   const double tree = m.domains > 1 && !amd ? fastest_below(m, ring / 1.2) : ring;
   const NcclPath inter = m.domains > 1 ? NcclPath::sys : NcclPath::pix;
   g.ring = {.pattern = NcclPattern::ring, .channels = 1, .intra_path = NcclPath::sys, .inter_path = inter};
@@ -184,19 +185,19 @@ double pcie_rating(std::string_view generation) {
   return generation.ends_with('5') ? 48e9 : 96e9;
 }
 
-CpuVendor vendor_of(std::string_view cpu) {
-  return cpu == "amd" ? CpuVendor::amd : cpu == "intel" ? CpuVendor::intel : CpuVendor::other;
+CpuVendor vendor_of(const HostKind& host) {
+  return host.nccl_vendor == "amd" ? CpuVendor::amd : host.nccl_vendor == "intel" ? CpuVendor::intel : CpuVendor::other;
 }
 
 /// `domains` of `ranks_per_domain` GPUs each of a cluster's node.
 NcclMachine machine_of(const Cluster& cluster, int domains, int ranks_per_domain) {
   const Node& node = cluster.node;
   const Accelerator& device = cluster.accelerator;
-  const bool x86 = node.cpu == "amd" || node.cpu == "intel";
+  const bool x86 = cluster.host.x86;
   NcclMachine m{.domains = domains,
                 .ranks_per_domain = ranks_per_domain,
                 .compute_capability = device.compute_capability,
-                .cpu = vendor_of(node.cpu),
+                .cpu = vendor_of(cluster.host),
                 .x86 = x86,
                 .nvswitch = node.scale_up == ScaleUpKind::switched,
                 .nvlinks = device.scale_up_links,

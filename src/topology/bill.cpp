@@ -28,20 +28,23 @@ const Part& part_of(double gigabits) {
                        [&](const Part& p) { return gigabits <= p.gigabits * 1.001; });
 }
 
-Price price_of(const std::vector<Price>& prices) { return prices.empty() ? Price{} : prices.front(); }
-
-std::string note_of(const Price& price) {
-  if (price.amount.value() <= 0) return "no price known";
-  return fmt::format("{} {}, {} confidence", price.kind, price.date, price.confidence);
+/// A price and how it is known.
+struct Priced {
+  Dollars amount{};
+  std::string note = "no price known";
+};
+Priced priced(const std::vector<Price>& prices) {
+  const Price* price = first_amount(prices);
+  return price == nullptr ? Priced{} : Priced{price->amount, price_note(*price)};
 }
 
 void add_switches(Bill& bill, const Fabric& f, const Cluster& cluster) {
   const Clos& c = f.clos;
   const SwitchShape shape = switch_shape(cluster);
-  const Price price = price_of(cluster.fabric_switch.prices);
+  const Priced price = priced(cluster.fabric_switch.prices);
   const auto add = [&](const char* what, long long count, long long ports_used) {
     if (count == 0) return;
-    std::string note = note_of(price);
+    std::string note = price.note;
     // A spine with more ports than one switch has stands for a chassis or several switches.
     if (const long long radix = std::max(1, shape.radix); ports_used > radix) {
       const long long several = (ports_used + radix - 1) / radix;
@@ -88,9 +91,8 @@ void add_cables(Bill& bill, const Fabric& f, const Cluster& cluster) {
 void add_nics(Bill& bill, const Cluster& cluster) {
   const long long count = static_cast<long long>(cluster.nodes) * cluster.node.nics;
   if (count == 0) return;
-  const Price price = price_of(cluster.nic.prices);
-  bill.items.push_back(
-      {"NICs (in the nodes)", cluster.node.nic, count, price.amount, cluster.nic.power, note_of(price)});
+  const Priced price = priced(cluster.nic.prices);
+  bill.items.push_back({"NICs (in the nodes)", cluster.node.nic, count, price.amount, cluster.nic.power, price.note});
 }
 
 /// TPU v4: a 4x4x4 cube has 96 optical links, 16 a face; two cubes' opposite faces share an optical switch: 48 switches
