@@ -215,7 +215,7 @@ void add_far_below(const Observation& o, const Diagnosis& d, std::vector<LikelyC
   if (!found.empty() || d.plateau <= 0 || d.plateau > 0.15) return;
   const int ranks = o.ranks > 0 ? o.ranks : o.cluster.accelerators();
   const std::string reach = fmt::format("{:.0f} % of the prediction is less than ", 100 * d.plateau);
-  if (ranks > o.cluster.node.scale_up_domain && o.cluster.node.nics > 0) {
+  if (place_group(o.cluster, ranks, 1).over_network() && o.cluster.node.nics > 0) {
     found.push_back({"tcp_sockets", reach + "any RDMA path reaches: TCP sockets, or copies through host memory",
                      "NCCL_DEBUG=INFO: expect NET/IB or the plug-in, with GDRDMA; then ib_write_bw on every NIC"});
   } else {

@@ -179,10 +179,11 @@ NcclGraphs nccl_graphs(const NcclMachine& m) {
 
 namespace {
 
-double pcie_rating(std::string_view generation) {
-  if (generation.ends_with('3')) return 12e9;
-  if (generation.ends_with('4')) return 24e9;
-  return generation.ends_with('5') ? 48e9 : 96e9;
+/// Sixteen lanes as NCCL rates them (graph/topo.h): 3, 6, 12, 24, 48, 96 GB/s by generation.
+BytesPerSecond pcie_rating(const Link& slot) {
+  if (slot.giga_transfers <= 0) return slot.bandwidth;
+  const double of_10_bits = slot.coding < 0.9 ? slot.coding : 1;
+  return BytesPerSecond::base(1.5e9 * slot.giga_transfers * of_10_bits);
 }
 
 CpuVendor vendor_of(const HostKind& host) {
@@ -203,7 +204,7 @@ NcclMachine machine_of(const Cluster& cluster, int domains, int ranks_per_domain
                 .nvlinks = device.scale_up_links,
                 .nics_per_domain = std::max(1, node.nics * ranks_per_domain / std::max(1, node.accelerators)),
                 .nic = node.nic_bandwidth,
-                .pcie = BytesPerSecond::base(pcie_rating(node.pcie)),
+                .pcie = pcie_rating(cluster.pcie_link),
                 .nic_path = x86 ? NcclPath::pix : NcclPath::p2c,
                 .nic_per_gpu = x86 && device.compute_capability >= 90 && node.nics >= node.accelerators,
                 .nvls = node.scale_up_reduces};
