@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "calibrate/measured.hpp"
-#include "calibrate/media_parameters.hpp"
 #include "calibrate/record_hardware.hpp"
 #include "meshwright/collectives/nccl_policy.hpp"
 #include "meshwright/core/names.hpp"
@@ -94,7 +93,7 @@ bool follow_tuner(CollectiveTable& table, const Cluster& cluster) {
   for (MeasuredRow& row : table.rows) row.options = table.options;
   const std::optional<NcclGraphs> graphs = nccl_graphs_for(cluster, table.ranks);
   // The tuner's graphs of PCIe boxes are guesses.
-  if (!graphs || table.options.collnet || std::ranges::any_of(table.place.levels, on_host_link)) return false;
+  if (!graphs || table.options.collnet || std::ranges::any_of(table.place.levels, &Level::host)) return false;
   const bool channels = table.least_channels > 0 || table.most_channels > 0;
   if (!channels && !(table.options.algorithm.empty() && table.options.protocol.empty())) return false;
   const std::optional<NcclForce> force = force_of(table);
@@ -160,7 +159,7 @@ CollectiveCheck check(const CollectiveTable& table) {
                          .rows = {},
                          .skipped = table.skipped,
                          .source = table.source,
-                         .leaves_domain = table.place.levels.size() > 1};
+                         .leaves_domain = table.place.over_network()};
   if (!table.skipped.empty()) return result;
   try {
     for (const MeasuredRow& row : table.rows) {

@@ -53,11 +53,13 @@ bool half_of_nics(Case& c) {
   return true;
 }
 bool sockets(Case& c) {
-  if (!several_nodes(c) || c.cluster.platform.scale_out.name == "sockets") return false;
-  // NCCL_SOCKET_IFNAME's usual single interface; a core feeds about 25 Gb/s of it.
-  const BytesPerSecond rate =
-      c.cluster.node.nics > 0 ? std::min(c.cluster.node.nic_bandwidth, 3.1_GBps) : BytesPerSecond(3.1_GBps);
-  say(c, [&](NodeSpec& node) { node.fabric = "tcp", node.nics = 1, node.nic_bandwidth = rate; });
+  const CatalogData& catalog = c.cluster.catalog ? *c.cluster.catalog : *builtin_catalog().data();
+  const FabricKind& kernel = catalog.fabric("tcp");
+  if (!several_nodes(c) || c.cluster.fabric.name == kernel.name) return false;
+  // NCCL_SOCKET_IFNAME's usual single interface, which one rank's core feeds.
+  const BytesPerSecond line = c.cluster.node.nics > 0 ? c.cluster.node.nic_bandwidth : kernel.per_rank;
+  const BytesPerSecond rate = std::min(line, kernel.per_rank);
+  say(c, [&](NodeSpec& node) { node.fabric = kernel.name, node.nics = 1, node.nic_bandwidth = rate; });
   return true;
 }
 /// Staged through host memory: in and out of it over the PCIe links that GPUs and NICs share, half of their rate.
@@ -213,7 +215,7 @@ void add_far_below(const Observation& o, const Diagnosis& d, std::vector<LikelyC
   if (!found.empty() || d.plateau <= 0 || d.plateau > 0.15) return;
   const int ranks = o.ranks > 0 ? o.ranks : o.cluster.accelerators();
   const std::string reach = fmt::format("{:.0f} % of the prediction is less than ", 100 * d.plateau);
-  if (ranks > o.cluster.node.scale_up_domain && o.cluster.node.nics > 0) {
+  if (place_group(o.cluster, ranks, 1).over_network() && o.cluster.node.nics > 0) {
     found.push_back({"tcp_sockets", reach + "any RDMA path reaches: TCP sockets, or copies through host memory",
                      "NCCL_DEBUG=INFO: expect NET/IB or the plug-in, with GDRDMA; then ib_write_bw on every NIC"});
   } else {

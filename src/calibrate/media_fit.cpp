@@ -60,12 +60,10 @@ Problem bind(const std::vector<CollectiveTable>& tables, const std::vector<Mediu
   for (const CollectiveTable& table : tables) {
     if (!table.skipped.empty() || table.rows.empty() || !check(table).skipped.empty()) continue;
     Bound b{.table = &table, .rows = table.rows, .platform = table.platform};
-    const bool crosses =
-        std::ranges::any_of(table.place.levels, [](const Level& l) { return l.kind == LevelKind::scale_out; });
-    const bool on_host = std::ranges::any_of(table.place.levels, [](const Level& l) { return on_host_link(l); });
+    const bool on_host = std::ranges::any_of(table.place.levels, &Level::host);
     b.scale_up = adopt(problem, start, table.platform.scale_up);
     if (on_host) b.host = adopt(problem, start, table.platform.host);
-    if (crosses) b.scale_out = adopt(problem, start, table.platform.scale_out);
+    if (table.place.over_network()) b.scale_out = adopt(problem, start, table.platform.scale_out);
     b.weight = 1 / std::sqrt(static_cast<double>(table.rows.size()));
     b.first_row = problem.rows;
     problem.rows += table.rows.size();

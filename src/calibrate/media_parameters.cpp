@@ -88,8 +88,4 @@ std::vector<FreeParameter> free_parameters(const std::vector<Medium>& media, int
   return free;
 }
 
-bool on_host_link(const Level& level) {
-  return level.kind == LevelKind::scale_up && (level.link.starts_with("pcie") || level.link.starts_with("socket"));
-}
-
 }  // namespace meshwright::calibrate

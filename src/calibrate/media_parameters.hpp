@@ -18,7 +18,4 @@ struct FreeParameter {
 /// Every parameter of a medium that is in use (those at zero stay at zero).
 std::vector<FreeParameter> free_parameters(const std::vector<Medium>& media, int medium);
 
-/// True for a level inside a node that runs over PCIe and sockets.
-bool on_host_link(const Level& level);
-
 }  // namespace meshwright::calibrate

@@ -48,7 +48,6 @@ void read_header(const std::string& line, PerftestLog& log) {
   };
   if (line.find("BW Test") != std::string::npos) log.test = trimmed(line);
   keep(said(line, "Device "), log.device);
-  keep(said(line, "Link type"), log.link_type);
 }
 
 }  // namespace

@@ -137,7 +137,6 @@ class TraceHandler : public nlohmann::json_sax<Json> {
       take_argument(text, value, is_number);
     } else if (section_ == "distributedInfo" && depth_ == 2 && is_number) {
       if (key_ == "rank") trace_.rank = whole(value);
-      if (key_ == "world_size") trace_.world_size = whole(value);
     } else if (section_ == "deviceProperties" && key_ == "name" && trace_.device.empty()) {
       trace_.device = text;
     }

@@ -10,15 +10,15 @@
 namespace meshwright::capacity {
 
 StepFacts step_facts(const parallel::Job& job, const Layout& layout, const parallel::StepTime& time,
-                     const parallel::Hidden& hidden) noexcept {
+                     const parallel::Hidden& hidden) {
   const parallel::Groups groups = parallel::groups(layout, job.framework);
-  const auto leaves_domain = [&](const parallel::Group& g) { return span_of(g) >= job.cluster.node.scale_up_domain; };
+  const auto far_off = [&](const parallel::Group& g) { return over_network(job.cluster, g); };
   Seconds far{};
-  if (leaves_domain(groups.tensor)) far += time.tensor_parallel + hidden.tensor_parallel;
-  if (leaves_domain(groups.context)) far += time.context_parallel;
-  if (leaves_domain(groups.expert)) far += time.expert_parallel + hidden.expert_parallel;
-  if (leaves_domain(groups.pipeline)) far += time.pipeline;
-  if (leaves_domain(groups.data)) far += time.data_parallel + hidden.data_parallel;
+  if (far_off(groups.tensor)) far += time.tensor_parallel + hidden.tensor_parallel;
+  if (far_off(groups.context)) far += time.context_parallel;
+  if (far_off(groups.expert)) far += time.expert_parallel + hidden.expert_parallel;
+  if (far_off(groups.pipeline)) far += time.pipeline;
+  if (far_off(groups.data)) far += time.data_parallel + hidden.data_parallel;
   const Seconds step = total(time), busy = time.compute + time.recompute + time.optimizer;
   StepFacts facts;
   facts.step = step;

@@ -106,13 +106,6 @@ double measured_rate(std::string_view accelerator, double cap) {
   return sum / static_cast<double>(power_curves().size());
 }
 
-std::string curve_source(std::string_view accelerator) {
-  if (const PowerCurve* own = own_curve(accelerator)) return own->title + "; " + own->sources.front().title;
-  std::string names;
-  for (const PowerCurve& curve : power_curves()) names += (names.empty() ? "" : ", ") + curve.name;
-  return fmt::format("mean of the curves of {} (data/capacity/power.json); none of {} is known", names, accelerator);
-}
-
 double nameplate(const Site& site, const Inputs& inputs) {
   const double accelerators = site.tdp.value() * site.per_host;
   return site.node_power.value() > 0 ? std::max(site.node_power.value(), accelerators)

@@ -22,14 +22,14 @@ topology::Axis axis_of(const char* name, const parallel::Group& group) {
 /// Rings of the gradients and one round of the experts' exchange, as far as they leave a scale-up domain.
 std::vector<Traffic> traffic_of(const parallel::Job& job, const Layout& layout) {
   const parallel::Groups groups = parallel::groups(layout, job.framework);
-  const int domain = job.cluster.node.scale_up_domain;
+  const auto far_off = [&](const parallel::Group& g) { return over_network(job.cluster, g); };
   std::vector<Traffic> all;
-  if (groups.data.size > 1 && span_of(groups.data) >= domain)
+  if (far_off(groups.data))
     all.push_back({"gradient rings", ring_flows(job.accelerators, axis_of("data", groups.data), Bytes::base(1))});
-  if (groups.expert.size > 1 && span_of(groups.expert) >= domain)
+  if (far_off(groups.expert))
     all.push_back({"expert exchange", shift_flows(job.accelerators, axis_of("expert", groups.expert),
                                                   groups.expert.size / 2, Bytes::base(1))});
-  if (groups.pipeline.size > 1 && span_of(groups.pipeline) >= domain)
+  if (far_off(groups.pipeline))
     all.push_back(
         {"pipeline sends", ring_flows(job.accelerators, axis_of("pipeline", groups.pipeline), Bytes::base(1))});
   return all;

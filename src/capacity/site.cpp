@@ -11,15 +11,6 @@
 namespace meshwright::capacity {
 namespace {
 
-std::string price_note(const Price& price) {
-  return fmt::format("{} {}, {} confidence", price.kind, price.date, price.confidence);
-}
-
-const Price* first_amount(const std::vector<Price>& prices) {
-  const auto at = std::ranges::find_if(prices, [](const Price& p) { return p.amount.value() > 0; });
-  return at == prices.end() ? nullptr : &*at;
-}
-
 /// The newest rent.
 const Price* last_rent(const std::vector<Price>& prices) {
   const Price* last = nullptr;
@@ -76,9 +67,11 @@ void add_nic_difference(const hardware::Catalog& catalog, const Cluster& cluster
 }
 
 /// What a line of the bill is priced as.
-Purchase::Part part_of(const std::string& what) {
-  if (what.find("circuit switches") != std::string::npos) return Purchase::Part::optical_switch;
-  return what.find("switches") != std::string::npos ? Purchase::Part::switch_ : Purchase::Part::cable;
+Purchase::Part part_of(topology::BillItem::Kind kind) {
+  using Kind = topology::BillItem::Kind;
+  if (kind == Kind::nics) return Purchase::Part::nic;
+  if (kind == Kind::circuit_switches) return Purchase::Part::optical_switch;
+  return kind == Kind::switches ? Purchase::Part::switch_ : Purchase::Part::cable;
 }
 
 void buy_network(const hardware::Catalog& catalog, const Cluster& cluster, const topology::Fabric& fabric, double part,
@@ -86,8 +79,8 @@ void buy_network(const hardware::Catalog& catalog, const Cluster& cluster, const
   const topology::Bill bill = topology::bill_of_materials(fabric, cluster);
   const Switch& box = cluster.fabric_switch;
   for (const topology::BillItem& item : bill.items) {
-    if (item.what.starts_with("NICs")) continue;
-    const Purchase::Part kind = part_of(item.what);
+    const Purchase::Part kind = part_of(item.kind);
+    if (kind == Purchase::Part::nic) continue;  // nodes are bought with theirs
     lines.push_back({.what = item.what,
                      .model = item.model,
                      .count = static_cast<double>(item.count) * part,

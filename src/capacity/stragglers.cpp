@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include "core/normal.hpp"
-#include "capacity/random.hpp"
 
 namespace meshwright::capacity {
 namespace {
@@ -71,19 +69,6 @@ bool all_equal(const StragglerModel& m) {
   return m.spread <= 0 && m.jitter <= 0 && (m.slow_share <= 0 || m.slow_factor == 1);
 }
 
-/// The slowest rank of one draw, without the `removed` slowest hosts.
-double draw_slowest(const StragglerModel& m, const RankCounts& ranks, int removed, Random& random,
-                    std::vector<double>& hosts) {
-  for (double& host : hosts) {
-    const double base = random.uniform() < m.slow_share ? m.slow_factor : 1;
-    host = 0;
-    for (int g = 0; g < ranks.per_host; ++g)
-      host = std::max(host, base + m.spread * random.normal() + m.jitter * random.exponential());
-  }
-  std::nth_element(hosts.begin(), hosts.begin() + removed, hosts.end(), std::greater<>());
-  return hosts[static_cast<std::size_t>(removed)];
-}
-
 }  // namespace
 
 double rank_distribution(const StragglerModel& m, double x, bool slow) {
@@ -104,27 +89,6 @@ StragglerTimes straggler_times(const StragglerModel& model, const RankCounts& ra
   if (all_equal(model)) return {};
   const Slowest slowest(model, ranks, removed);
   return {slowest.mean(), slowest.quantile(0.5), slowest.quantile(0.99)};
-}
-
-StragglerTimes straggler_monte_carlo(const StragglerModel& model, const RankCounts& ranks, int removed, int draws,
-                                     std::uint64_t seed) {
-  Random random(seed);
-  std::vector<double> hosts(static_cast<std::size_t>(ranks.hosts + removed)), slowest;
-  double sum = 0;
-  for (int i = 0; i < std::max(2, draws); ++i) {
-    slowest.push_back(draw_slowest(model, ranks, removed, random, hosts));
-    sum += slowest.back();
-  }
-  std::ranges::sort(slowest);
-  const auto at = [&](double p) { return slowest[static_cast<std::size_t>(p * static_cast<double>(slowest.size()))]; };
-  return {sum / static_cast<double>(slowest.size()), at(0.5), at(0.99)};
-}
-
-Removal removal(const StragglerModel& model, const RankCounts& ranks, int removed, Seconds stop) {
-  const double with = straggler_times(model, ranks, 0).mean, without = straggler_times(model, ranks, removed).mean;
-  const double gain = std::max(0.0, 1 - without / with);
-  const double after = gain > 0 ? stop.value() / gain : std::numeric_limits<double>::infinity();
-  return {gain, Seconds::base(after)};
 }
 
 }  // namespace meshwright::capacity

@@ -9,8 +9,7 @@ namespace {
 
 const Medium& medium_of(const Level& level, const Platform& platform) {
   if (level.kind == LevelKind::scale_out) return platform.scale_out;
-  const bool on_host = level.link.starts_with("pcie") || level.link.starts_with("socket");
-  return on_host ? platform.host : platform.scale_up;
+  return level.host ? platform.host : platform.scale_up;
 }
 
 }  // namespace

@@ -118,11 +118,12 @@ NcclGraph nvls_of(const NcclMachine& m, const Limits& l) {
   return g;
 }
 
-/// Without NVLink one channel crosses the host: slots on Intel pay for peer-to-peer, AMD sockets are joined at 16 GB/s.
+/// Without NVLink one channel crosses the host: slots on Intel pay for peer-to-peer, on AMD sockets are the limit.
 void host_graphs(const NcclMachine& m, NcclGraphs& g) {
   const bool amd = m.cpu == CpuVendor::amd;
   const double slot = m.pcie.value() / 1e9 / (amd ? 1 : 1.2);
-  const double ring = fastest_below(m, amd ? std::min(slot, 16.0) : slot);
+  static const double amd_sockets = host_kind("amd", "NCCL").socket_link.value() / 1e9;
+  const double ring = fastest_below(m, amd ? std::min(slot, amd_sockets) : slot);
   const double tree = m.domains > 1 && !amd ? fastest_below(m, ring / 1.2) : ring;
   const NcclPath inter = m.domains > 1 ? NcclPath::sys : NcclPath::pix;
   g.ring = {.pattern = NcclPattern::ring, .channels = 1, .intra_path = NcclPath::sys, .inter_path = inter};
@@ -178,31 +179,32 @@ NcclGraphs nccl_graphs(const NcclMachine& m) {
 
 namespace {
 
-double pcie_rating(std::string_view generation) {
-  if (generation.ends_with('3')) return 12e9;
-  if (generation.ends_with('4')) return 24e9;
-  return generation.ends_with('5') ? 48e9 : 96e9;
+/// Sixteen lanes as NCCL rates them (graph/topo.h): 3, 6, 12, 24, 48, 96 GB/s by generation.
+BytesPerSecond pcie_rating(const Link& slot) {
+  if (slot.giga_transfers <= 0) return slot.bandwidth;
+  const double of_10_bits = slot.coding < 0.9 ? slot.coding : 1;
+  return BytesPerSecond::base(1.5e9 * slot.giga_transfers * of_10_bits);
 }
 
-CpuVendor vendor_of(std::string_view cpu) {
-  return cpu == "amd" ? CpuVendor::amd : cpu == "intel" ? CpuVendor::intel : CpuVendor::other;
+CpuVendor vendor_of(const HostKind& host) {
+  return host.nccl_vendor == "amd" ? CpuVendor::amd : host.nccl_vendor == "intel" ? CpuVendor::intel : CpuVendor::other;
 }
 
 /// `domains` of `ranks_per_domain` GPUs each of a cluster's node.
 NcclMachine machine_of(const Cluster& cluster, int domains, int ranks_per_domain) {
   const Node& node = cluster.node;
   const Accelerator& device = cluster.accelerator;
-  const bool x86 = node.cpu == "amd" || node.cpu == "intel";
+  const bool x86 = cluster.host.x86;
   NcclMachine m{.domains = domains,
                 .ranks_per_domain = ranks_per_domain,
                 .compute_capability = device.compute_capability,
-                .cpu = vendor_of(node.cpu),
+                .cpu = vendor_of(cluster.host),
                 .x86 = x86,
                 .nvswitch = node.scale_up == ScaleUpKind::switched,
                 .nvlinks = device.scale_up_links,
                 .nics_per_domain = std::max(1, node.nics * ranks_per_domain / std::max(1, node.accelerators)),
                 .nic = node.nic_bandwidth,
-                .pcie = BytesPerSecond::base(pcie_rating(node.pcie)),
+                .pcie = pcie_rating(cluster.pcie_link),
                 .nic_path = x86 ? NcclPath::pix : NcclPath::p2c,
                 .nic_per_gpu = x86 && device.compute_capability >= 90 && node.nics >= node.accelerators,
                 .nvls = node.scale_up_reduces};

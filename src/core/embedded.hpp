@@ -15,7 +15,9 @@ std::span<const EmbeddedFile> embedded_workloads();   ///< data/workloads/*.json
 std::span<const EmbeddedFile> embedded_frameworks();  ///< data/frameworks/*.json
 std::span<const EmbeddedFile> embedded_recipes();     ///< data/recipes/*.json
 std::span<const EmbeddedFile> embedded_runs();        ///< data/runs/*.jsonl
-std::span<const EmbeddedFile> embedded_platforms();   ///< data/hardware/platforms/*.json
+std::span<const EmbeddedFile> embedded_platforms();   ///< data/hardware/platforms/media.json
+std::span<const EmbeddedFile> embedded_hosts();       ///< data/hardware/platforms/hosts.json
+std::span<const EmbeddedFile> embedded_cables();      ///< data/hardware/platforms/cables.json
 std::span<const EmbeddedFile> embedded_fitted();      ///< data/fitted/runs.json
 std::span<const EmbeddedFile> embedded_spread();      ///< data/fitted/spread.json
 std::span<const EmbeddedFile> embedded_overlays();    ///< data/overlays/*.json

@@ -208,6 +208,7 @@ class Completion {
     c.fabric = data_.fabric(c.node.fabric, spec_.where);
     if (!c.accelerator.scale_up_link.empty()) c.scale_up_link = data_.link(c.accelerator.scale_up_link, spec_.where);
     c.pcie_link = c.node.pcie.empty() ? data_.usual_link("pcie", spec_.where) : data_.link(c.node.pcie, spec_.where);
+    c.host = host_kind(c.node.cpu, (spec_.node.where.empty() ? spec_.where : spec_.node.where) + "/cpu");
     if (!c.node.nic.empty()) c.nic = data_.nic(c.node.nic, spec_.where);
     if (!c.node.scale_up_switch.empty()) c.scale_up_switch = data_.switch_named(c.node.scale_up_switch, spec_.where);
   }
@@ -248,7 +249,7 @@ class Completion {
       c.network.switch_name = c.fabric_switch.name;
     }
     if (c.nodes > 1 && c.node.nics == 0 && c.fabric.switched && c.node.scale_up_domain < c.accelerators())
-      assume("no NICs: nodes talk over 100 Gb/s of host Ethernet (state 'nics' to change it)");
+      assume(fmt::format("no NICs: nodes talk over {} (state 'nics' to change it)", without_nics(c).limit));
     if (c.node.nics == 0) return;  // a torus: optical switches keep their ports as they are
     c.fabric_switch = network_switch(c, data_);
     if (const Limited nic = nic_rate(c); !nic.limit.empty() && c.nodes > 1)

@@ -40,12 +40,11 @@ Evidence read_evidence(const Reader& object, Evidence fallback) {
 }
 
 void read_exchange(const Reader& r, Exchange& e) {
-  r.allow_only({"base", "ll", "fence", "simple", "tiny", "congestion"});
+  r.allow_only({"base", "ll", "fence", "simple", "congestion"});
   e.base = r.quantity_or("base", e.base);
   read_rate(r, "ll", e.ll);
   e.fence = r.quantity_or("fence", e.fence);
   read_rate(r, "simple", e.simple);
-  e.tiny = fraction(r, "tiny", e.tiny, 100);
   e.congestion = fraction(r, "congestion", e.congestion, 10);
 }
 
@@ -84,7 +83,6 @@ Json exchange_json(const Exchange& e) {
   if (e.ll.efficiency > 0) item["ll"] = rate_json(e.ll);
   item["fence"] = microseconds(e.fence);
   item["simple"] = rate_json(e.simple);
-  if (e.tiny != 1) item["tiny"] = rounded(e.tiny);
   if (e.congestion > 0) item["congestion"] = rounded(e.congestion);
   return item;
 }

@@ -178,13 +178,19 @@ Limited nic_rate(const Cluster& cluster) {
   return slot.rate < line ? slot : Limited{line, ""};
 }
 
+Limited without_nics(const Cluster& cluster) {
+  constexpr double host_ethernet = 12.5e9;  // 100 Gb/s
+  const double stated = cluster.network.dcn_bandwidth, dcn = stated > 0 ? stated : cluster.node.dcn_bandwidth.value();
+  const double rate = dcn > 0 ? dcn : host_ethernet;
+  return {BytesPerSecond::base(rate),
+          fmt::format("{:.4g} Gb/s of {}", rate * 8e-9, dcn > 0 ? "the data-centre network" : "host Ethernet")};
+}
+
 Limited rank_rate(const Cluster& cluster) {
   const Node& node = cluster.node;
   const int ranks = std::max(1, node.accelerators);
   if (node.nics <= 0 || node.nic_bandwidth.value() <= 0) {
-    // No training NICs: what is left is the data-centre network, or the host's Ethernet, taken as 100 Gb/s.
-    const double dcn = cluster.network.dcn_bandwidth > 0 ? cluster.network.dcn_bandwidth : node.dcn_bandwidth.value();
-    return {BytesPerSecond::base((dcn > 0 ? dcn : 12.5e9) / ranks), ""};
+    return {without_nics(cluster).rate / ranks, ""};
   }
   const Limited nic = nic_rate(cluster);
   Limited rank{nic.rate * (static_cast<double>(node.nics) / ranks), nic.limit};

@@ -69,7 +69,6 @@ Exchange between(const Exchange& a, const Exchange& b, double share) {
           .ll = between(a.ll, b.ll, share),
           .fence = between(a.fence, b.fence, share),
           .simple = between(a.simple, b.simple, share),
-          .tiny = between(a.tiny, b.tiny, share),
           .congestion = between(a.congestion, b.congestion, share)};
 }
 

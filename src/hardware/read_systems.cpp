@@ -47,7 +47,6 @@ const Members<FabricKind>& fabric_members() {
       stated<&FabricKind::hop>(quantity_member<&FabricKind::hop>("hop", "latency of a switch")),
       {"tier_efficiency", "of the links above the leaf under load", shape::number(1e-6, 1),
        [](const Reader& r, FabricKind& f) { f.tier_efficiency = stated_fraction(r); }},
-      switch_member<&FabricKind::lossless>("lossless", ""),
       switch_member<&FabricKind::by_plugin>("by_plugin", "NCCL reaches it by a plugin"),
       switch_member<&FabricKind::switched>("switched", "false: accelerators wired to each other"),
       stated<&FabricKind::switches>(

@@ -6,6 +6,7 @@
 
 #include "core/normal.hpp"
 #include "meshwright/hardware/platform.hpp"
+#include "meshwright/parallel/placement.hpp"
 #include "meshwright/parallel/run_figures.hpp"
 #include "meshwright/parallel/step.hpp"
 
@@ -26,7 +27,7 @@ Evidence evidence_of(const Job& job) {
   Evidence worst = std::max({e.of(job.precision.gemm).evidence, e.attention.evidence, e.memory.evidence});
   const Platform platform = platform_of(job.cluster);
   if (job.accelerators > 1) worst = std::max(worst, platform.scale_up.evidence);
-  if (job.accelerators > job.cluster.node.scale_up_domain) worst = std::max(worst, platform.scale_out.evidence);
+  if (over_network(job)) worst = std::max(worst, platform.scale_out.evidence);
   return worst;
 }
 

@@ -1,6 +1,6 @@
 #include "parallel/communication.hpp"
 
-#include <algorithm>
+#include "meshwright/parallel/placement.hpp"
 
 namespace meshwright::parallel {
 namespace {
@@ -37,12 +37,7 @@ CollectiveOptions Communication::options(Collective collective, const Group& gro
 const GroupPlace& Communication::place(const Group& group) {
   const auto found = places_.find(group);
   if (found != places_.end()) return found->second;
-  const bool whole = group.block <= 0 || group.block >= group.size;
-  GroupPlace place = place_group(cluster_, whole ? group.size : group.block, group.stride);
-  if (!whole)
-    std::ranges::move(place_group(cluster_, group.size / group.block, group.jump).levels,
-                      std::back_inserter(place.levels));
-  return places_.emplace(group, std::move(place)).first->second;
+  return places_.emplace(group, place_of(cluster_, group)).first->second;
 }
 
 int Communication::ranks_inside(const Group& group) {

@@ -1,5 +1,6 @@
 #pragma once
-// The host's side of an accelerator: its memory over their link, and updates that run on it (data/recipes/hosts.json).
+// The host's side of an accelerator: its memory over their link, and updates that run on it
+// (data/hardware/platforms/hosts.json).
 #include "meshwright/parallel/job.hpp"
 
 namespace meshwright::parallel {

@@ -109,7 +109,7 @@ void add_host(BlockCost& cost, const BlockContext& x, std::span<const Operator> 
   if (r.cuda_graphs == CudaGraphs::none) both.operators += tensor_launches(x);
   const double share = r.compiled ? f.launch.compiled : 1;
   const auto time = [&](const Launches& l) {
-    return host_row(x.job.cluster.node.cpu).time * (share * l.operators * f.launch.kernel + l.inside * f.launch.inside);
+    return x.job.cluster.host.time * (share * l.operators * f.launch.kernel + l.inside * f.launch.inside);
   };
   const double further_nodes = std::ceil(static_cast<double>(x.layout.tp) / x.job.cluster.node.accelerators) - 1;
   Seconds floor = f.host.per_layer + further_nodes * f.host.per_layer_tp;

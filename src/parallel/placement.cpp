@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 #include "meshwright/parallel/pipeline.hpp"
 #include "parallel/communication.hpp"
@@ -169,6 +170,18 @@ std::vector<StagePlace> place_stages(const Job& job, const Layout& layout) {
 }
 
 }  // namespace
+
+GroupPlace place_of(const Cluster& cluster, const Group& group) {
+  const bool whole = group.block <= 0 || group.block >= group.size;
+  GroupPlace place = place_group(cluster, whole ? group.size : group.block, group.stride);
+  if (!whole)
+    std::ranges::move(place_group(cluster, group.size / group.block, group.jump).levels,
+                      std::back_inserter(place.levels));
+  return place;
+}
+
+bool over_network(const Cluster& cluster, const Group& group) { return place_of(cluster, group).over_network(); }
+bool over_network(const Job& job) { return over_network(job.cluster, {job.accelerators, 1}); }
 
 Placement placement(const Job& job, const Layout& given) {
   const Layout layout = complete(job, given);

@@ -62,14 +62,14 @@ std::vector<NamedRow<OptimizerRow>> read_optimizers() {
   return rows;
 }
 
-std::vector<NamedRow<DispatcherRow>> read_dispatchers() {
-  std::vector<NamedRow<DispatcherRow>> rows(dispatcher_names.size());
+std::vector<DispatcherRow> read_dispatchers() {
+  std::vector<DispatcherRow> rows(dispatcher_names.size());
   const Reader file = document("dispatchers.json");
   static const std::vector<std::string> valid(dispatcher_names.begin(), dispatcher_names.end());
   for (const Reader& entry : file.at("dispatchers").items()) {
-    entry.allow_only({"name", "aliases", "by_node", "launches", "waits", "proxied"});
-    NamedRow<DispatcherRow>& row = rows[entry.at("name").one_of(valid)];
-    row.name = entry.at("name").string(), row.aliases = strings(entry, "aliases");
+    entry.allow_only({"name", "by_node", "launches", "waits", "proxied"});
+    DispatcherRow& row = rows[entry.at("name").one_of(valid)];
+    row.name = entry.at("name").string();
     row.by_node = entry.boolean_or("by_node", false);
     row.launches = entry.at("launches").number();
     row.waits = entry.at("waits").boolean();
@@ -81,20 +81,7 @@ std::vector<NamedRow<DispatcherRow>> read_dispatchers() {
   return rows;
 }
 
-std::vector<HostRow> read_hosts() {
-  std::vector<HostRow> rows;
-  const Reader file = document("hosts.json");
-  for (const Reader& entry : file.at("hosts").items()) {
-    entry.allow_only({"cpu", "time", "link", "vendor"});
-    rows.push_back({.cpu = entry.at("cpu").string(),
-                    .time = entry.at("time").number(),
-                    .link = entry.quantity_or("link", BytesPerSecond{}),
-                    .vendor = entry.string_or("vendor", "")});
-  }
-  return rows;
-}
-
-const std::vector<NamedRow<DispatcherRow>>& dispatchers() {
+const std::vector<DispatcherRow>& dispatchers() {
   static const auto rows = read_dispatchers();
   return rows;
 }
@@ -117,23 +104,7 @@ const OptimizerRow& optimizer(std::string_view name, const std::string& where) {
   return row_of<OptimizerRow>(rows, "optimizer", name, where);
 }
 
-const HostRow& host_row(std::string_view cpu) {
-  static const std::vector<HostRow> rows = read_hosts();
-  const auto row = std::ranges::find_if(rows, [&](const HostRow& r) { return r.cpu == cpu; });
-  return row == rows.end() ? rows.front() : *row;
-}
-
 const DispatcherRow& dispatcher(Dispatcher kind) { return dispatchers()[static_cast<std::size_t>(kind)]; }
-
-std::optional<Dispatcher> dispatcher_in(std::string_view text) {
-  const std::string folded = folded_name(text);
-  const auto& rows = dispatchers();
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const auto named = [&](const std::string& name) { return folded.find(folded_name(name)) != std::string::npos; };
-    if (named(rows[i].name) || std::ranges::any_of(rows[i].aliases, named)) return static_cast<Dispatcher>(i);
-  }
-  return std::nullopt;
-}
 
 StateBytes state_bytes(const RecipeStates& s, DType compute) {
   const auto of = [compute](StateFormat format) { return bytes_of(format, compute); };

@@ -7,6 +7,7 @@
 
 #include "meshwright/hardware/platform.hpp"
 #include "meshwright/parallel/job_recipe.hpp"
+#include "meshwright/parallel/placement.hpp"
 
 namespace meshwright::parallel {
 namespace {
@@ -28,7 +29,7 @@ bool always(const Job&, const Layout&) { return true; }
 bool never(const Job&, const Layout&) { return false; }
 bool has_tensor(const Job&, const Layout& l) { return l.tp > 1; }
 bool communicates(const Job& j, const Layout&) { return j.accelerators > 1; }
-bool leaves_the_domain(const Job& j, const Layout&) { return j.accelerators > j.cluster.node.scale_up_domain; }
+bool leaves_the_domain(const Job& j, const Layout&) { return over_network(j); }
 /// Networks whose benchmarks say least about a step: many flows share adapters and a shallow transport.
 bool on_efa(const Job& j, const Layout& l) {
   return leaves_the_domain(j, l) && l.dp * l.cp * l.tp > 1 && j.cluster.platform.scale_out.name.starts_with("efa");

@@ -36,8 +36,7 @@ int largest_tensor_parallel(const Job& job) {
 /// Groups of `tp` neighbours lie inside one scale-up domain.
 bool in_domain(const Job& job, int tp) {
   if (tp <= 1) return true;
-  const auto levels = place_group(job.cluster, tp, 1).levels;
-  return std::all_of(levels.begin(), levels.end(), [](const Level& l) { return l.kind == LevelKind::scale_up; });
+  return !place_group(job.cluster, tp, 1).over_network();
 }
 
 std::vector<int> tensor_degrees(const Job& job, const Limits& limits) {

@@ -5,50 +5,84 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/embedded.hpp"
+#include "meshwright/core/reader.hpp"
 #include "topology/clos.hpp"
 #include "topology/switches.hpp"
 
 namespace meshwright::topology {
 namespace {
 
-/// Transceivers and copper by port speed: middle of street-price ranges, 2025, low confidence (recalled); power from
-/// vendors' data sheets (NVIDIA MMS4X00: twin-port 800G 17 W; 1.6T DR8 25 to 30 W).
+/// Transceivers and copper of ports up to a speed.
 struct Part {
-  double gigabits;  // up to
-  double nic_side, nic_watts, switch_side_a_port, switch_watts_a_port, copper;
+  BytesPerSecond up_to{};  ///< zero = any
+  Dollars nic_side{}, switch_side_a_port{}, copper{};
+  Watts nic_watts{}, switch_watts_a_port{};
 };
-constexpr Part parts[] = {
-    {100, 100, 3.5, 100, 3.5, 60}, {200, 300, 5, 300, 5, 100},     {400, 700, 8.5, 575, 8.5, 165},
-    {800, 1150, 17, 800, 14, 450}, {1e9, 1600, 27, 1600, 27, 900},
+/// data/hardware/platforms/cables.json
+struct Cables {
+  std::vector<Part> parts;  ///< slowest first
+  Dollars fibre{};
+  Watts copper_watts{};
+  std::string note;
 };
-constexpr const char* part_note = "street price 2025, mid-range, low confidence";
 
-const Part& part_of(double gigabits) {
-  return *std::find_if(std::begin(parts), std::end(parts),
-                       [&](const Part& p) { return gigabits <= p.gigabits * 1.001; });
+Cables read_cables() {
+  const Reader file = Reader::text(embedded_cables().front().content, "data/hardware/platforms/cables.json");
+  file.allow_only({"description", "note", "sources", "fibre", "copper_power", "speeds"});
+  Cables cables{.parts = {},
+                .fibre = file.at("fibre").quantity<Dollars::dimension>(),
+                .copper_watts = file.at("copper_power").quantity<Watts::dimension>(),
+                .note = file.at("note").string()};
+  for (const Reader& row : file.at("speeds").items()) {
+    row.allow_only({"up_to", "nic_side", "nic_power", "switch_side", "switch_power", "copper"});
+    cables.parts.push_back({.up_to = row.quantity_or("up_to", BytesPerSecond{}),
+                            .nic_side = row.at("nic_side").quantity<Dollars::dimension>(),
+                            .switch_side_a_port = row.at("switch_side").quantity<Dollars::dimension>(),
+                            .copper = row.at("copper").quantity<Dollars::dimension>(),
+                            .nic_watts = row.at("nic_power").quantity<Watts::dimension>(),
+                            .switch_watts_a_port = row.at("switch_power").quantity<Watts::dimension>()});
+  }
+  return cables;
 }
 
-Price price_of(const std::vector<Price>& prices) { return prices.empty() ? Price{} : prices.front(); }
+const Cables& cables_known() {
+  static const Cables cables = read_cables();
+  return cables;
+}
 
-std::string note_of(const Price& price) {
-  if (price.amount.value() <= 0) return "no price known";
-  return fmt::format("{} {}, {} confidence", price.kind, price.date, price.confidence);
+const Part& part_of(BytesPerSecond port) {
+  const std::vector<Part>& parts = cables_known().parts;
+  const auto part =
+      std::ranges::find_if(parts, [&](const Part& p) { return p.up_to.value() <= 0 || port <= p.up_to * 1.001; });
+  return part == parts.end() ? parts.back() : *part;
+}
+
+/// A price and how it is known.
+struct Priced {
+  Dollars amount{};
+  std::string note = "no price known";
+};
+Priced priced(const std::vector<Price>& prices) {
+  const Price* price = first_amount(prices);
+  return price == nullptr ? Priced{} : Priced{price->amount, price_note(*price)};
 }
 
 void add_switches(Bill& bill, const Fabric& f, const Cluster& cluster) {
   const Clos& c = f.clos;
   const SwitchShape shape = switch_shape(cluster);
-  const Price price = price_of(cluster.fabric_switch.prices);
+  const Priced price = priced(cluster.fabric_switch.prices);
   const auto add = [&](const char* what, long long count, long long ports_used) {
     if (count == 0) return;
-    std::string note = note_of(price);
+    std::string note = price.note;
     // A spine with more ports than one switch has stands for a chassis or several switches.
     if (const long long radix = std::max(1, shape.radix); ports_used > radix) {
       const long long several = (ports_used + radix - 1) / radix;
       note = fmt::format("{} ports each: {} switches a place; {}", ports_used, several, note);
       count *= several;
     }
-    bill.items.push_back({what, shape.name, count, price.amount, cluster.fabric_switch.power, note});
+    bill.items.push_back(
+        {BillItem::Kind::switches, what, shape.name, count, price.amount, cluster.fabric_switch.power, note});
     bill.switches += count;
   };
   const long long copies = c.fabrics;
@@ -68,29 +102,30 @@ void add_cables(Bill& bill, const Fabric& f, const Cluster& cluster) {
   };
   const long long leaf_cables = c.leaf_up > 0 ? static_cast<long long>(c.leaves) * c.fabrics * c.leaf_up : 0;
   const long long spine_cables = c.spine_up > 0 ? cables(c.spine_link, f.links.size()) : 0;
-  const double gigabits = cluster.node.nic_bandwidth.value() * 8e-9 / ports(c);
-  const Part& part = part_of(gigabits);
+  const BytesPerSecond port = cluster.node.nic_bandwidth / ports(c);
+  const Cables& known = cables_known();
+  const Part& part = part_of(port);
   const bool copper = !c.rails && c.leaves > 1;
   const bool plugs = !cluster.fabric_switch.co_packaged;  // else the fibres end in the switch
-  const auto add = [&](std::string what, long long count, double price, double watts, const char* note) {
+  const auto add = [&](std::string what, long long count, Dollars price, Watts watts) {
     if (count > 0)
-      bill.items.push_back(
-          {std::move(what), fmt::format("{:g}G", gigabits), count, Dollars::base(price), Watts::base(watts), note});
+      bill.items.push_back({BillItem::Kind::cables, std::move(what), fmt::format("{:g}G", port.value() * 8e-9), count,
+                            price, watts, known.note});
   };
-  if (copper) add("copper cables, host to leaf", nic_cables, part.copper, 0.1, part_note);
+  if (copper) add("copper cables, host to leaf", nic_cables, part.copper, known.copper_watts);
   const long long optical = leaf_cables + spine_cables + (copper ? 0 : nic_cables);
-  if (!copper) add("transceivers, NIC side", nic_cables, part.nic_side, part.nic_watts, part_note);
+  if (!copper) add("transceivers, NIC side", nic_cables, part.nic_side, part.nic_watts);
   add("transceiver ports, switch side", plugs ? 2 * (leaf_cables + spine_cables) + (copper ? 0 : nic_cables) : 0,
-      part.switch_side_a_port, part.switch_watts_a_port, part_note);
-  add("fibre cables", optical, 40, 0, part_note);
+      part.switch_side_a_port, part.switch_watts_a_port);
+  add("fibre cables", optical, known.fibre, {});
 }
 
 void add_nics(Bill& bill, const Cluster& cluster) {
   const long long count = static_cast<long long>(cluster.nodes) * cluster.node.nics;
   if (count == 0) return;
-  const Price price = price_of(cluster.nic.prices);
-  bill.items.push_back(
-      {"NICs (in the nodes)", cluster.node.nic, count, price.amount, cluster.nic.power, note_of(price)});
+  const Priced price = priced(cluster.nic.prices);
+  bill.items.push_back({BillItem::Kind::nics, "NICs (in the nodes)", cluster.node.nic, count, price.amount,
+                        cluster.nic.power, price.note});
 }
 
 /// TPU v4: a 4x4x4 cube has 96 optical links, 16 a face; two cubes' opposite faces share an optical switch: 48 switches
@@ -100,11 +135,15 @@ void add_torus(Bill& bill, const Fabric& f, const Cluster& cluster) {
   for (std::size_t l = 0; l < f.links.size(); l += 2) cables += f.links[l].capacity > 0 ? 1 : 0;
   const long long cubes = f.torus.edge.size() == 3 && f.accelerators % 64 == 0 ? f.accelerators / 64 : 0;
   const long long optical = cubes > 1 ? cubes * 96 / 2 : 0;
-  bill.items.push_back({"copper cables and traces between chips", "", cables - optical, {}, {}, "no price known"});
+  using Kind = BillItem::Kind;
+  bill.items.push_back(
+      {Kind::cables, "copper cables and traces between chips", "", cables - optical, {}, {}, "no price known"});
   if (optical == 0) return;
-  bill.items.push_back({"optical cables through circuit switches", "", 2 * optical, {}, {}, "no price known"});
+  bill.items.push_back(
+      {Kind::cables, "optical cables through circuit switches", "", 2 * optical, {}, {}, "no price known"});
   const long long switches = 48 * ((cubes + 63) / 64);
-  bill.items.push_back({"optical circuit switches",
+  bill.items.push_back({Kind::circuit_switches,
+                        "optical circuit switches",
                         cluster.fabric_switch.name,
                         switches,
                         {},

@@ -96,7 +96,8 @@ Fabric build_fabric(const Cluster& cluster) {
   }
   f.name = cluster.name.empty() ? cluster.network.topology : cluster.name;
   f.routing = cluster.network.routing;
-  f.tier_efficiency = cluster.fabric.tier_efficiency;
+  f.tier_efficiency = tier_efficiency(cluster.fabric, "adaptive");
+  f.static_efficiency = tier_efficiency(cluster.fabric, "static");
   return f;
 }
 

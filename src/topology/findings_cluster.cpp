@@ -24,7 +24,8 @@ std::vector<Finding> check_cluster(const Cluster& cluster) {
         fmt::format("NICs of {} behind {}, which carries {}: the slot is the limit", format(node.nic_bandwidth),
                     nic.limit, format(nic.rate)));
   if (cluster.nodes > 1 && node.nics == 0 && cluster.fabric.switched)
-    add("no-nic", Severity::warning, "no NICs for training: scale-out is taken as 100 Gb/s of host Ethernet");
+    add("no-nic", Severity::warning,
+        fmt::format("no NICs for training: scale-out is taken as {}", without_nics(cluster).limit));
   if (node.scale_up == ScaleUpKind::none || node.scale_up == ScaleUpKind::pcie)
     add("pcie-only", Severity::note, "no NVLink or the like: tensor parallelism runs over PCIe and the socket link");
   const TierPlan plan = plan_tiers(cluster);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "meshwright/core/names.hpp"
 #include "meshwright/core/text.hpp"
 #include "topology/import.hpp"
 
@@ -89,11 +90,12 @@ void find_odd_link_count(const NodeTopology& node, const Catalog& catalog, std::
   const int n = node.gpus(), each = uniform_links(node);
   if (node.vendor != "nvidia" || n < 3 || each == 0) return;
   std::set<int> all, switched;  // links of one GPU; of one whose nodes have switches
+  const auto its = [&](const Accelerator& a) { return folded_name(a.vendor) == node.vendor; };
   for (const Accelerator& a : catalog.accelerators)
-    if (a.vendor == "NVIDIA" && a.scale_up_links > 0) all.insert(a.scale_up_links);
+    if (its(a) && a.scale_up_links > 0) all.insert(a.scale_up_links);
   for (const Node& node_kind : catalog.nodes)
     if (const Accelerator& a = catalog.accelerator(node_kind.accelerator);
-        a.vendor == "NVIDIA" && node_kind.scale_up == ScaleUpKind::switched)
+        its(a) && node_kind.scale_up == ScaleUpKind::switched)
       switched.insert(a.scale_up_links);
   if (all.empty() || switched.count(each) > 0 || all.count(each * (n - 1)) > 0) return;
   out.push_back(

@@ -49,8 +49,9 @@ std::vector<Flow> all_to_all_flows(int ranks, const Axis& axis, Bytes bytes_a_pa
 FlowProblem flow_problem(const Fabric& fabric, std::span<const Flow> flows, const RouteOptions& options) {
   FlowProblem problem;
   problem.capacity.resize(fabric.resources());
-  const bool even = options.routing == RoutingKind::adaptive || options.routing == RoutingKind::spray;
-  const double efficiency = even ? fabric.tier_efficiency : 1;
+  const double efficiency = options.routing == RoutingKind::ecmp    ? 1
+                            : options.routing == RoutingKind::fixed ? fabric.static_efficiency
+                                                                    : fabric.tier_efficiency;
   for (std::size_t r = 0; r < fabric.resources(); ++r)
     problem.capacity[r] = fabric.capacity(static_cast<std::uint32_t>(r)) * (r < fabric.links.size() ? 1 : efficiency);
   problem.first.reserve(flows.size() + 1);

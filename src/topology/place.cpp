@@ -78,21 +78,23 @@ void add_pcie(const Cluster& cluster, std::vector<Enclosure>& units) {
   const bool staged = !cluster.accelerator.peer_to_peer;  // into the host's memory and out again: half of the slot
   const int sockets = node.sockets > 1 && node.accelerators % node.sockets == 0 ? node.sockets : 1;
   if (staged) {  // all devices of a host share its memory, whatever their socket
-    units.push_back({.reach = node.accelerators,
-                     .count = cluster.nodes,
-                     .level = {.latency = 1_us, .bandwidth = slot / 2, .link = name + " through the host"}});
+    units.push_back(
+        {.reach = node.accelerators,
+         .count = cluster.nodes,
+         .level = {.latency = 1_us, .bandwidth = slot / 2, .host = true, .link = name + " through the host"}});
     return;
   }
   const int a_socket = node.accelerators / sockets;
   units.push_back({.reach = a_socket,
                    .count = static_cast<long long>(cluster.nodes) * sockets,
-                   .level = {.latency = 1_us, .bandwidth = slot, .link = name}});
+                   .level = {.latency = 1_us, .bandwidth = slot, .host = true, .link = name}});
   if (sockets > 1)
-    units.push_back(
-        {.reach = node.accelerators,
-         .count = cluster.nodes,
-         .level = {
-             .latency = 1.5_us, .bandwidth = std::min(slot, socket_link(cluster) / a_socket), .link = "socket link"}});
+    units.push_back({.reach = node.accelerators,
+                     .count = cluster.nodes,
+                     .level = {.latency = 1.5_us,
+                               .bandwidth = std::min(slot, socket_link(cluster) / a_socket),
+                               .host = true,
+                               .link = "socket link"}});
 }
 
 /// Scale-up domains that a job may take: those of its nodes, or of the racks that its nodes may be spread over.
@@ -120,8 +122,9 @@ void add_scale_up(const Cluster& cluster, std::vector<Enclosure>& units) {
 void add_scale_out(const Cluster& cluster, std::vector<Enclosure>& units) {
   const TierPlan plan = plan_tiers(cluster);
   const std::string fabric = cluster.node.fabric.empty() ? "network" : cluster.node.fabric;
-  const bool sharp =
-      cluster.fabric.reduces_from.value() > 0 && cluster.node.nic_bandwidth >= cluster.fabric.reduces_from;
+  const Switch& box = cluster.fabric_switch;
+  const bool sharp = cluster.fabric.reduces_from.value() > 0 &&
+                     cluster.node.nic_bandwidth >= cluster.fabric.reduces_from && (box.name.empty() || box.reduces);
   for (const Tier& tier : plan.tiers) {
     const std::string ratio =
         tier.oversubscription > 1.001 ? fmt::format(" ({:.3g}:1)", tier.oversubscription) : std::string();

@@ -100,6 +100,13 @@ double fullest_uplink(double flows, double uplinks) {
   return std::max(sum, mean);
 }
 
+double tier_efficiency(const FabricKind& fabric, std::string_view routing) {
+  // Routes fixed by destination: conflict-free for the patterns of training on a tree (D-mod-k), one part in ten lost.
+  constexpr double fixed = 0.9;
+  if (routing == "static" && fabric.routing != routing) return std::min(fixed, fabric.tier_efficiency);
+  return fabric.tier_efficiency;
+}
+
 double routing_efficiency(const FabricKind& fabric, std::string_view routing, double nics, double uplinks) {
   const double even = std::min(1.0, uplinks / nics);
   // Sixteen flows a NIC, 64 NICs on 64 uplinks: 0.62. Between what was measured with 1 and 32 queue pairs in the worst
@@ -109,9 +116,7 @@ double routing_efficiency(const FabricKind& fabric, std::string_view routing, do
     const double flows = fabric.hashed_flows;
     return std::min(1.0, flows / fullest_uplink(nics * flows, uplinks));
   }
-  // Routes fixed by destination: conflict-free for the patterns of training on a tree (D-mod-k), one part in ten lost.
-  if (routing == "static") return 0.9 * even;
-  return fabric.tier_efficiency * even;
+  return tier_efficiency(fabric, routing) * even;
 }
 
 BytesPerSecond nic_bandwidth_per_rank(const Cluster& cluster) { return rank_rate(cluster).rate; }

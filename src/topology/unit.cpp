@@ -149,12 +149,8 @@ int switch_planes(const Cluster& cluster) {
 }
 
 BytesPerSecond socket_link(const Cluster& cluster) {
-  const Node& node = cluster.node;
-  // What peer-to-peer traffic gets across UPI or xGMI: NCCL 2.2x, graph/topo.h (Skylake 10, Ice Lake 22, Sapphire
-  // Rapids 40, AMD 16, Arm 6, POWER9 32 GB/s).
-  if (node.cpu.find("amd") != std::string::npos) return 16_GBps;
-  if (node.cpu.find("arm") != std::string::npos) return 6_GBps;
-  if (node.cpu.find("power") != std::string::npos) return 32_GBps;
+  if (cluster.host.socket_link.value() > 0) return cluster.host.socket_link;
+  // Intel's by generation: Skylake, Ice Lake, Sapphire Rapids (NCCL 2.2x, graph/topo.h).
   const BytesPerSecond slot = slot_bandwidth(cluster);
   if (slot < 20_GBps) return 10_GBps;
   return slot < 40_GBps ? 22_GBps : 40_GBps;

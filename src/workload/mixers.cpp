@@ -91,7 +91,6 @@ void attention_core(OperatorList& list, const LayerShape& shape) {
   row.saved_bytes = e * in + kept_out + 4 * heads * list.rows;  // fp32 log-sum-exp a row
   // Korthikanti et al. 2022, sec. 4.1: softmax output, dropout mask and dropout output: 5 a s^2 b bytes in 16 bits.
   row.unfused_saved_bytes = e * in + kept_out + (m.dropout ? 2 * e + mask : e) * scores;
-  row.in_selective = true;
   list.operators.push_back(row);
 }
 

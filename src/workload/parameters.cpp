@@ -26,10 +26,6 @@ double active_layer_parameters(const Transformer& model, const LayerShape& shape
          block_other(model, shape);
 }
 
-double routed_expert_parameters(const Transformer& model, const LayerShape& shape) {
-  return shape.feed == FeedForward::moe ? model.experts * expert_weights(model).total() : 0;
-}
-
 ParameterCounts parameter_counts(const Transformer& model) {
   const double table = static_cast<double>(model.vocab) * model.hidden;
   ParameterCounts counts{.embedding = table + static_cast<double>(model.position_embeddings) * model.hidden,

@@ -52,6 +52,18 @@ TEST(CollectiveRecords, TheWholeFolderOfRecordsIsMet) {
   expect_within_target(tables_of(std::filesystem::path(folder) / "measurements/collectives.jsonl"));
 }
 
+TEST(CollectiveRecords, OfOneHostDoNotLeaveTheirDomain) {
+  const auto leaves = [](int nodes) {
+    const Cluster cluster = make_cluster(builtin_catalog(), "pcie-l40s", nodes);
+    CollectiveTable table;
+    table.skipped = "not timed";
+    table.place = place_group(cluster, cluster.accelerators(), 1);
+    return check(table).leaves_domain;
+  };
+  EXPECT_FALSE(leaves(1));  // two sockets, no network
+  EXPECT_TRUE(leaves(2));
+}
+
 TEST(CollectiveRecords, LeavesOutByWrittenRules) {
   const auto skipped = [](std::string_view changes) {
     return read_collective_table(record(changes), builtin_catalog()).skipped;

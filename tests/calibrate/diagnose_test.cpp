@@ -118,9 +118,14 @@ TEST(Diagnose, NamesOneThingThatWasMadeWrong) {
   };
   const Cluster one_nic = changed([](NodeSpec& node) { node.nics = 1; });
   const Cluster tcp = changed([](NodeSpec& node) { node.fabric = "tcp", node.nics = 1, node.nic_bandwidth = 3_GBps; });
+  const Cluster core =
+      changed([](NodeSpec& node) { node.fabric = "tcp", node.nics = 1, node.nic_bandwidth = 42_Gbps; });
   const Cluster half = changed([](NodeSpec& node) { node.nics = 4; });
   EXPECT_EQ(diagnose(observed(healthy, one_nic)).findings.at(0).cause, "one_nic");
   EXPECT_EQ(diagnose(observed(healthy, tcp)).findings.at(0).cause, "tcp_sockets");
+  const LikelyCause fed = diagnose(observed(healthy, core)).findings.at(0);  // what a core moves, by the catalogue
+  EXPECT_EQ(fed.cause, "tcp_sockets");
+  EXPECT_NEAR(fed.misfit, 0, 1e-9);
   const Diagnosis halved = diagnose(observed(healthy, half));
   EXPECT_TRUE(names(halved, "half_of_nics")) << halved.summary;
   EXPECT_GT(halved.shortfall_from.value(), 0);

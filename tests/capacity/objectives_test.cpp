@@ -47,6 +47,14 @@ TEST(Objectives, AgreeWithTheEstimateOfARun) {
   }
 }
 
+// Stages 64 accelerators apart lie within 72, but 128 accelerators are no whole racks: only their sends are far.
+TEST(Objectives, CommunicationIsFarWhereItsGroupsAre) {
+  const parallel::Job job = job_of("llama-3.1-8b", "gb200-nvl72", 32, 512);
+  const parallel::Prediction p = parallel::predict(job, {.tp = 8, .pp = 2, .dp = 8});
+  ASSERT_GT(p.time.pipeline.value(), 0);
+  EXPECT_NEAR(step_facts(job, p.layout, p.time, p.hidden).scale_out, p.time.pipeline / parallel::total(p.time), 1e-12);
+}
+
 TEST(Objectives, BoundsAreBelowTheValues) {
   RunAssumptions assumptions;
   const parallel::Job job = job_of("llama-3.1-8b", "dgx-h100", 8, 512);

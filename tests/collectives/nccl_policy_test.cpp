@@ -9,11 +9,20 @@
 #include <map>
 
 #include "meshwright/core/error.hpp"
+#include "meshwright/hardware/catalog.hpp"
 
 namespace meshwright::collectives {
 namespace {
 
 NcclGraphs h100(int domains) { return nccl_graphs({.domains = domains}); }
+
+// Without NVLink one channel crosses the host, which costs a sixth of the slot on Intel.
+TEST(NcclGraphsOfHosts, SlotsAreRatedByTheirGeneration) {
+  for (const auto& [slot, ring] : {std::pair("pcie-gen2", 5e9), {"pcie-gen3", 10e9}, {"pcie-gen4", 20e9}}) {
+    const Cluster host = complete({.of = "pcie-l40s", .node = {.pcie = slot}, .nodes = 1}, builtin_catalog());
+    EXPECT_NEAR(nccl_graphs_for(host, 8, false)->ring.intra.value(), ring, 1) << slot;
+  }
+}
 
 // https://github.com/NVIDIA/nccl-tests/issues/309: NVLS from 2 MiB on, Ring LL below, on one DGX H100.
 TEST(NcclPolicy, OneH100NodeChoosesRingThenNvls) {

@@ -242,6 +242,27 @@ TEST(ClusterOfARecord, TrustsWhatIsStated) {
   EXPECT_THROW(from_parts(catalog, "nothing", 8, 8, 8, 0, {}, ""), Error);
 }
 
+TEST(Complete, HostProcessorsAreRowsWhateverTheirSpelling) {
+  const auto host = [](const std::string& cpu) {
+    const std::string json = R"({"node": {"name": "dgx-h100", "cpu": ")" + cpu + R"("}, "nodes": 2})";
+    return complete(read_cluster_spec(Reader::text(json, "cluster.json")), builtin_catalog()).host;
+  };
+  EXPECT_EQ(host("AMD").socket_link.value(), 16e9);
+  EXPECT_EQ(host("epyc").nccl_vendor, "amd");
+  EXPECT_EQ(host("epyc").time, host("amd").time);
+  EXPECT_TRUE(host("power").nccl_vendor.empty());
+  EXPECT_FALSE(host("power").x86);
+  EXPECT_EQ(make_cluster(builtin_catalog(), "gb200-nvl72", 18).host.name, "arm");
+  try {
+    host("intell");
+    FAIL() << "expected a refusal";
+  } catch (const UnknownName& error) {
+    const std::string text = error.what();
+    EXPECT_NE(text.find("/node/cpu"), std::string::npos) << text;
+    EXPECT_NE(text.find("intel'"), std::string::npos) << text;
+  }
+}
+
 TEST(Complete, OneClusterHoweverItIsSpelled) {
   const Catalog& catalog = builtin_catalog();
   const auto of = [&](std::string_view json) {

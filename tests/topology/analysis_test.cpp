@@ -6,6 +6,7 @@
 #include <map>
 
 #include "meshwright/topology/bill.hpp"
+#include "meshwright/topology/import.hpp"
 #include "meshwright/topology/place.hpp"
 #include "topology/clusters.hpp"
 
@@ -146,8 +147,31 @@ TEST(Bill, SwitchesAndLinksOfPublishedFabrics) {
 Dollars network_cost(const Cluster& c) {
   Dollars sum{};
   for (const BillItem& item : bill_of_materials(build_fabric(c), c).items)
-    if (!item.what.starts_with("NICs")) sum += item.total();
+    if (item.kind != BillItem::Kind::nics) sum += item.total();
   return sum;
+}
+
+TEST(Bill, NicsCostTheFirstOfTheirPricesThatIsAnAmount) {
+  Cluster c = dgx_h100(2);
+  Price rent, list;
+  rent.rate = DollarsPerSecond::base(1), rent.kind = "rent";
+  list.amount = Dollars::base(1500), list.kind = "list", list.date = "2025", list.confidence = "low";
+  c.nic.prices = {rent, list};
+  const std::vector<BillItem> items = bill_of_materials(build_fabric(c), c).items;
+  EXPECT_DOUBLE_EQ(items.back().each.value(), 1500);
+  EXPECT_EQ(items.back().note, "list 2025, low confidence");
+}
+
+TEST(ClusterFindings, NodesWithoutNicsHaveWhatTheyAreTimedWith) {
+  const auto found = [](double dcn) {
+    Cluster c = dgx_h100(2);
+    c.node.nics = 0, c.network.dcn_bandwidth = dcn;
+    for (const Finding& f : check_cluster(c))
+      if (f.kind == "no-nic") return f.text;
+    return std::string();
+  };
+  EXPECT_EQ(found(0), "no NICs for training: scale-out is taken as 100 Gb/s of host Ethernet");
+  EXPECT_EQ(found(25e9), "no NICs for training: scale-out is taken as 200 Gb/s of the data-centre network");
 }
 
 // Two planes split the ports that one fabric has: as many switch ports in all, each of half the rate; not a second

@@ -13,6 +13,8 @@ inline void over(Cluster& c, std::string_view fabric) {
   c.fabric = builtin_catalog().fabric(fabric);
 }
 
+inline void of_host(Cluster& c, const char* cpu) { c.node.cpu = cpu, c.host = host_kind(cpu, "test"); }
+
 inline Cluster dgx_h100(int nodes) {
   Cluster c;
   c.name = "dgx-h100";
@@ -29,7 +31,7 @@ inline Cluster dgx_h100(int nodes) {
   c.node.nic_bandwidth = 50_GBps;
   over(c, "infiniband");
   c.node.pcie = "pcie-gen5";
-  c.node.cpu = "intel";
+  of_host(c, "intel");
   return c;
 }
 
@@ -43,7 +45,7 @@ inline Cluster dgx_a100(int nodes) {
   c.node.scale_up_reduces = false;
   c.node.nic_bandwidth = 25_GBps;
   c.node.pcie = "pcie-gen4";
-  c.node.cpu = "amd";
+  of_host(c, "amd");
   return c;
 }
 
@@ -59,7 +61,7 @@ inline Cluster nvl72(int trays) {
   c.scale_up_domains = (4 * trays + 71) / 72;
   c.node.scale_up_bandwidth = 900_GBps;
   c.node.nics = 4;
-  c.node.cpu = "arm";
+  of_host(c, "arm");
   return c;
 }
 

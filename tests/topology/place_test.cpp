@@ -40,6 +40,36 @@ TEST(PlaceGroup, LargeGroupsCrossTheSpine) {
   EXPECT_LT(place.levels[0].latency, place.levels[1].latency);
 }
 
+// Two ranks 64 apart lie within 72 accelerators, but 144 of them are no two blocks of 128 in racks of 72.
+TEST(PlaceGroup, IsOverTheNetworkWhereNotAllGroupsFitIntoDomains) {
+  EXPECT_TRUE(place_group(nvl72(36), 2, 64).over_network());
+  EXPECT_FALSE(place_group(nvl72(36), 8, 8).over_network());
+  EXPECT_TRUE(place_group(dgx_h100(2), 16, 1).over_network());
+}
+
+// Sockets of a host and dimensions of a torus are levels, and none of them is a network.
+TEST(PlaceGroup, SeveralLevelsAreNotYetANetwork) {
+  const GroupPlace host = place_group(pcie_box(1), 8, 1), torus = place_group(tpu_v4(64), 64, 1);
+  EXPECT_GT(host.levels.size(), 1U);
+  EXPECT_FALSE(host.over_network());
+  for (const Level& level : host.levels) EXPECT_TRUE(level.host) << level.link;
+  EXPECT_GT(torus.levels.size(), 1U);
+  EXPECT_FALSE(torus.over_network());
+  EXPECT_FALSE(torus.levels[0].host);
+  EXPECT_FALSE(place_group(pcie_box(2), 2, 8).levels[0].host);
+}
+
+TEST(PlaceGroup, NetworksReduceWhereTheirSwitchesCan) {
+  Cluster c = dgx_h100(2);
+  const auto reduces = [&](std::string_view box) {
+    c.fabric_switch = builtin_catalog().switch_named(box);
+    return place_group(c, 16, 1).levels.back().reduces;
+  };
+  EXPECT_TRUE(place_group(c, 16, 1).levels.back().reduces);  // no switch is named
+  EXPECT_TRUE(reduces("quantum2"));
+  EXPECT_FALSE(reduces("sx6036"));
+}
+
 TEST(PlaceGroup, UnevenGroupsAreCutIntoBlocksThatFit) {
   const GroupPlace place = place_group(dgx_h100(12), 12, 1);  // 8 + 4, 4 + 8, 12 = blocks of 4
   ASSERT_EQ(place.levels.size(), 2U);

@@ -112,6 +112,22 @@ TEST(Published, HashCollisions) {
   EXPECT_NEAR(routing_efficiency(builtin_catalog().fabric("roce"), "ecmp"), expected_ecmp_efficiency(64, 16), 0.03);
 }
 
+TEST(Published, StaticRoutesReachWhatTheirFabricStates) {
+  FabricKind own = builtin_catalog().fabric("tcpx");
+  EXPECT_DOUBLE_EQ(routing_efficiency(own, "static"), own.tier_efficiency);
+  own.tier_efficiency = 0.8;
+  EXPECT_DOUBLE_EQ(routing_efficiency(own, "static"), 0.8);
+  EXPECT_DOUBLE_EQ(routing_efficiency(builtin_catalog().fabric("ici"), "static"), 1);
+  EXPECT_DOUBLE_EQ(routing_efficiency(builtin_catalog().fabric("infiniband"), "static"), 0.9);  // usually adaptive
+  EXPECT_DOUBLE_EQ(routing_efficiency(builtin_catalog().fabric("infiniband"), "adaptive"), 0.97);
+  Cluster c = dgx_h100(128);
+  c.network.topology = "dragonfly+";
+  const Fabric f = build_fabric(c);
+  const auto bundled = static_cast<std::uint32_t>(f.resources() - 1);
+  ASSERT_GT(f.bundles.size(), 0U);
+  EXPECT_DOUBLE_EQ(flow_problem(f, {}, {.routing = RoutingKind::fixed}).capacity[bundled], 0.9 * f.capacity(bundled));
+}
+
 // TPU v4 (arXiv 2304.01433): a cubic slice of 512 chips beats the long one (4x8x16 was the user's first choice in table
 // 3) in bisection and all-to-all; all-reduce of a whole slice does not care.
 TEST(Published, CubesBeatLongSlices) {

@@ -70,7 +70,8 @@ TEST(SavedActivations, SelectiveRecomputeLeavesKorthikantisLinearPart) {
   double linear = 0;
   for (const Operator& op : block) {
     // The redone core still keeps its inputs q, k and v: 6 s b h / t of the 34.
-    linear += op.in_selective ? 2 * op.batch * op.seq_q * op.heads * op.head_dim * 3 : op.saved_bytes;
+    linear +=
+        op.kind == OperatorKind::attention ? 2 * op.batch * op.seq_q * op.heads * op.head_dim * 3 : op.saved_bytes;
   }
   EXPECT_NEAR(linear / (2048.0 * model.hidden), 34.0 / 8, 1e-9);
 }

@@ -124,7 +124,7 @@ double algbw(const Row& row) { return gigabytes_a_second(row.bytes, row.time); }
 /// Where published tables lie about times of this kind; a model other than the calibrated one has none.
 const CollectiveBand* band_of(const Row& row, const CollectiveTable& table, CostModel model) {
   if (model != CostModel::calibrated) return nullptr;
-  return &published_collective_bands()[collective_class(table.place.levels.size() > 1, row.bytes)];
+  return &published_collective_bands()[collective_class(table.place.over_network(), row.bytes)];
 }
 
 Json row_json(const Row& row, double factor, const CollectiveBand* band) {

@@ -85,6 +85,13 @@ std::string nodes_with(const Catalog& catalog, const Accelerator& a) {
   return names;
 }
 
+/// Links and switches of a network of NICs: a fabric has their name, or is built of them.
+bool of_network(const Catalog& catalog, const std::string& family) {
+  return std::ranges::any_of(catalog.fabrics, [&](const FabricKind& fabric) {
+    return fabric.switched && (fabric.name == family || fabric.switches == family);
+  });
+}
+
 }  // namespace
 
 Sheet sheet_of(const Catalog& catalog, const Accelerator& a) {
@@ -124,13 +131,12 @@ Sheet sheet_of(const Catalog& catalog, const Accelerator& a) {
   return s;
 }
 
-Sheet sheet_of(const Catalog&, const Link& l) {
+Sheet sheet_of(const Catalog& catalog, const Link& l) {
   Sheet s = started(l);
   s.announced = l.announced;
   add(s.facts, "family", l.family, "family");
   add(s.facts, "lanes or links of a port", l.lanes, "lanes");
-  const bool network = l.family != "nvlink" && l.family != "nvlink-c2c" && l.family != "pcie" && l.family != "xgmi";
-  const auto rate = network ? add_network_bandwidth : add_bandwidth;
+  const auto rate = of_network(catalog, l.family) ? add_network_bandwidth : add_bandwidth;
   rate(s.peak, "one lane or link", l.lane_bandwidth, "lane_bandwidth");
   rate(s.peak, "usual port", l.bandwidth, "bandwidth");
   rate(s.peak, "usual port, net of coding", l.data_bandwidth, "data_bandwidth");
@@ -155,7 +161,7 @@ Sheet sheet_of(const Catalog&, const Nic& n) {
   return s;
 }
 
-Sheet sheet_of(const Catalog&, const Switch& w) {
+Sheet sheet_of(const Catalog& catalog, const Switch& w) {
   Sheet s = started(w);
   s.announced = w.announced;
   s.prices = w.prices;
@@ -165,7 +171,7 @@ Sheet sheet_of(const Catalog&, const Switch& w) {
   add(s.facts, "in-network reduction", w.reduces ? w.reduction : "none", "reduction");
   if (w.co_packaged) add(s.facts, "optics", "co-packaged: no transceivers in its ports", "optics");
   add(s.facts, "of them on a baseboard", w.planes, "planes");
-  const auto rate = w.fabric == "nvlink" ? add_bandwidth : add_network_bandwidth;
+  const auto rate = of_network(catalog, w.fabric) ? add_network_bandwidth : add_bandwidth;
   rate(s.peak, "one port", w.port_bandwidth, "port_bandwidth");
   rate(s.peak, "all ports", w.port_bandwidth * w.radix, "bandwidth");
   add(s.peak, "latency of a hop", w.hop_latency, "hop_latency", "s");

@@ -62,7 +62,7 @@ struct CollectiveCheck {
   std::vector<CheckedRow> rows;
   std::string skipped;
   std::string source{};
-  bool leaves_domain = false;  ///< the group's slowest level is the network
+  bool leaves_domain = false;  ///< GroupPlace::over_network()
 };
 
 /// Predicted beside measured, row by row.

@@ -18,9 +18,8 @@ struct PerftestRow {
 /// One run of one program. What a shortened log lacks stays empty.
 struct PerftestLog {
   std::string file;
-  std::string test;       ///< "RDMA_Write BW Test"
-  std::string device;     ///< "mlx5_0"
-  std::string link_type;  ///< "IB", "Ethernet"
+  std::string test;    ///< "RDMA_Write BW Test"
+  std::string device;  ///< "mlx5_0"
   std::vector<PerftestRow> rows;
 
   /// The best average of all sizes.

@@ -41,7 +41,7 @@ struct TraceGroup {
 /// The kernels of one rank, by start.
 struct RankTrace {
   std::string path, device;  ///< "NVIDIA H100 80GB HBM3"; "" = not said
-  int rank = 0, world_size = 0;
+  int rank = 0;
   std::vector<TraceKernel> kernels;
   std::vector<TraceGroup> groups;
   std::vector<std::string> streams;

@@ -22,7 +22,7 @@ struct StepFacts {
 StepFacts step_facts(const parallel::Job& job, const parallel::Prediction& prediction);
 /// The same without band and work.
 StepFacts step_facts(const parallel::Job& job, const Layout& layout, const parallel::StepTime& time,
-                     const parallel::Hidden& hidden) noexcept;
+                     const parallel::Hidden& hidden);
 
 /// A run, ready for arithmetic: nothing in it depends on an input.
 struct RunCase {

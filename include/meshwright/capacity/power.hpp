@@ -26,8 +26,6 @@ struct PowerCurve {
 const std::vector<PowerCurve>& power_curves();
 /// The device's own curve at that cap; for others the mean of all curves.
 double measured_rate(std::string_view accelerator, double cap);
-/// Where measured_rate() comes from, in words.
-std::string curve_source(std::string_view accelerator);
 
 /// IT power of the job's part of the cluster and its share of the network.
 struct Power {

@@ -1,7 +1,5 @@
 #pragma once
 // The step of many ranks that wait for one another: order statistics of unequal GPUs, slow hosts and jitter.
-#include <cstdint>
-
 #include "meshwright/capacity/simulate.hpp"
 #include "meshwright/core/quantity.hpp"
 
@@ -34,15 +32,5 @@ double rank_distribution(const StragglerModel& model, double factor, bool slow);
 /// Of all ranks, with the slowest `removed` hosts taken out (of so many more, so that `hosts` are left): quantiles of
 /// the order statistic, P(at most `removed` hosts of all are above x), hosts independent.
 StragglerTimes straggler_times(const StragglerModel& model, const RankCounts& ranks, int removed = 0);
-/// The same by drawing every rank, `draws` times.
-StragglerTimes straggler_monte_carlo(const StragglerModel& model, const RankCounts& ranks, int removed, int draws,
-                                     std::uint64_t seed);
-
-/// What taking out the slowest hosts is worth.
-struct Removal {
-  double gain = 0;       ///< share of the step's time
-  Seconds pays_after{};  ///< running time after which the stop for it has paid; infinite without a gain
-};
-Removal removal(const StragglerModel& model, const RankCounts& ranks, int removed, Seconds stop);
 
 }  // namespace meshwright::capacity

@@ -10,6 +10,7 @@
 
 #include "meshwright/core/reader.hpp"
 #include "meshwright/hardware/accelerator.hpp"
+#include "meshwright/hardware/host.hpp"
 #include "meshwright/hardware/interconnect.hpp"
 #include "meshwright/hardware/medium.hpp"
 #include "meshwright/hardware/node.hpp"
@@ -80,6 +81,7 @@ struct Cluster {
   Network network;
   Link scale_up_link;  ///< nameless where the accelerator has none
   Link pcie_link;      ///< of the node; the usual generation where the node states none
+  HostKind host;       ///< processor of the node
   FabricKind fabric;
   Nic nic;                 ///< nameless where the NIC is not a catalogue entry
   Switch fabric_switch;    ///< split to the NIC's port speed; nameless where none is known

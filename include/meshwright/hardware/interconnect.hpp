@@ -79,12 +79,11 @@ struct FabricKind {
   std::string over_rdma;          ///< kernel sockets: the kind that a text means that also says RDMA; "" = RDMA itself
   BytesPerSecond per_rank{};      ///< most that one rank's transport moves (kernel TCP: one core); zero = the NIC's
   Seconds hop{};                  ///< one switch and the cable to it, as seen by a 64-byte message
-  double tier_efficiency = 1;     ///< achieved over line rate above the leaf, adaptively routed or sprayed
-  bool lossless = true;           ///< link-level credits or priority flow control
+  double tier_efficiency = 1;     ///< achieved over line rate above the leaf, as it is usually routed
   bool by_plugin = false;         ///< NCCL reaches it through a network plug-in only
   bool switched = true;           ///< false: accelerators are wired to each other (ICI)
   std::string switches;           ///< fabric of the catalogue's switches that it is built of
-  BytesPerSecond reduces_from{};  ///< its switches reduce, from this NIC rate on; zero = they don't
+  BytesPerSecond reduces_from{};  ///< its switches reduce, as far as they can, from this NIC rate on; zero = they don't
   std::vector<FabricMedium> media;  ///< collective figures; empty = those of its own name
   std::string notes;
   std::vector<Provenance> sources;

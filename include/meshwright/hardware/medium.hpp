@@ -35,7 +35,6 @@ struct Exchange {
   Rate ll;                ///< short messages; step is per peer
   Seconds fence{};        ///< what Simple adds to the base
   Rate simple;            ///< long messages; step is per peer
-  double tiny = 1;        ///< factor on the latency while a peer gets less than 256 bytes
   double congestion = 0;  ///< steps and wire time are multiplied by 1 + congestion * log2(domains / 2): incast, shared
                           ///< global links, connections beyond what a NIC holds
 };

@@ -40,6 +40,9 @@ struct Limited {
 };
 /// What one NIC carries: line rate, or what the slower of its slot and its own interface carries.
 Limited nic_rate(const Cluster& cluster);
+/// What a node without NICs for training has: the data-centre network, or its Ethernet, taken as 100 Gb/s. In words:
+/// "100 Gb/s of host Ethernet".
+Limited without_nics(const Cluster& cluster);
 /// What one accelerator gets of its node's NICs when all send at once: its share, at most what its own slot and its
 /// transport carry. NICs without a PCIe interface of their own (Gaudi) have no slot.
 Limited rank_rate(const Cluster& cluster);

@@ -31,7 +31,7 @@ struct Node {
   BytesPerSecond dcn_bandwidth{};       ///< of a TPU host to the data-centre network that joins slices; zero = none
   std::string pcie;                     ///< "pcie-gen5"
   int sockets = 2;
-  std::string cpu;  ///< "intel", "amd", "arm", "power"
+  std::string cpu;  ///< HostKind name: "intel", "amd", "arm", "power"; "" = the first
   Watts power{};    ///< maximum; zero = not published
   std::string notes;
   std::vector<Price> prices;

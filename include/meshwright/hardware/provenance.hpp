@@ -3,6 +3,7 @@
 #include <array>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "meshwright/core/quantity.hpp"
 
@@ -32,5 +33,9 @@ struct Price {
   std::string confidence;
   std::string url;
 };
+/// What a part costs, of several prices: the first that is an amount; null where there is none.
+const Price* first_amount(const std::vector<Price>& prices);
+/// "street estimate 2024, low confidence".
+std::string price_note(const Price& price);
 
 }  // namespace meshwright::hardware

@@ -22,12 +22,6 @@ struct Group {
   friend auto operator<=>(const Group&, const Group&) = default;
 };
 
-/// Ranks from the first of a group to its last.
-constexpr long long span_of(const Group& g) noexcept {
-  const int block = g.block > 0 && g.block < g.size ? g.block : g.size;
-  return static_cast<long long>(block - 1) * g.stride + static_cast<long long>(g.size / block - 1) * g.jump;
-}
-
 /// Every group of a layout.
 struct Groups {
   Group tensor, context, pipeline;
@@ -120,6 +114,11 @@ struct Placement {
   std::vector<StagePlace> stages;
   Bytes boundary;
 };
+/// Where the groups that are alike to `group` sit.
+GroupPlace place_of(const Cluster& cluster, const Group& group);
+/// Ranks of a group reach each other over the network; so does the job, as one group of all its accelerators.
+bool over_network(const Cluster& cluster, const Group& group);
+bool over_network(const Job& job);
 /// The whole geometry of a layout that the stack's rules accept.
 Placement placement(const Job& job, const Layout& layout);
 

@@ -222,16 +222,6 @@ struct OptimizerRow {
   StateFormat moment_format = StateFormat::none;  ///< where it has one of its own; none = the recipe's
   double orthogonal_steps = 0;                    ///< Newton-Schulz iterations over each matrix
 };
-/// A kind of host processor (data/recipes/hosts.json).
-struct HostRow {
-  std::string cpu;
-  double time = 1;        ///< of launching a kernel, over that of a current Intel server processor
-  BytesPerSecond link{};  ///< to accelerators of `vendor` on its board; zero = PCIe
-  std::string vendor;
-};
-/// The row of a node's processor; of the first where none is known.
-const HostRow& host_row(std::string_view cpu);
-
 /// A way to send tokens to their experts (data/recipes/dispatchers.json).
 struct DispatcherRow {
   std::string name;
@@ -246,8 +236,6 @@ struct DispatcherRow {
   bool waits = true;    ///< the host reads the counts of tokens before it launches the experts
 };
 const DispatcherRow& dispatcher(Dispatcher kind);
-/// The dispatcher that a free text names ("alltoall", "DeepEP over NVSHMEM"); nothing where it names none.
-std::optional<Dispatcher> dispatcher_in(std::string_view text);
 
 /// The row of a name, forgiving case and dashes; UnknownName(where, ...) with the nearest spelling.
 const AttentionKernel& attention_kernel(std::string_view name, const std::string& where);

@@ -8,6 +8,7 @@
 namespace meshwright::topology {
 
 struct BillItem {
+  enum class Kind { switches, circuit_switches, nics, cables } kind = Kind::cables;
   std::string what;   ///< "leaf switches", "transceivers (switch side, twin port)", ...
   std::string model;  ///< "quantum2"; "" where it is only a class
   long long count = 0;

@@ -86,7 +86,8 @@ struct Fabric {
   Torus torus;
   TierPlan plan;
   std::string routing = "adaptive";
-  double tier_efficiency = 1;  ///< achieved over line rate above the leaf, adaptively routed or sprayed
+  double tier_efficiency = 1;    ///< achieved over line rate above the leaf, adaptively routed or sprayed
+  double static_efficiency = 1;  ///< the same with routes fixed by destination
   std::vector<std::string> assumptions;
 
   std::size_t resources() const { return links.size() + bundles.size(); }

@@ -47,7 +47,7 @@ struct NearNics {
 
 struct NodeTopology {
   std::string format;                        ///< "nvidia-smi topo -m", "rocm-smi topology", "NCCL topology XML"
-  std::string vendor;                        ///< "nvidia", "amd"
+  std::string vendor;                        ///< "nvidia", "amd": of the devices, folded (core/names.hpp)
   std::vector<ImportedDevice> devices;       ///< GPUs first
   std::vector<std::string> cells;            ///< [row * devices + column]: "NV18", "PIX", ...; "" = not known
   std::vector<int> links;                    ///< [row * devices + column]: NVLinks or xGMI links of the pair, 0 = none

@@ -1,5 +1,6 @@
 #pragma once
 // Where a group of ranks sits in the fabric: what collectives need to know of a topology, and nothing else.
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,7 @@ struct Level {
   BytesPerSecond flow{};  ///< the same of few flows, that find uplinks idle but collide in them; zero = `bandwidth`
   bool reduces = false;   ///< a switch at this level can reduce (NVLS, SHARP); whether it is used is a policy
   int rings = 1;          ///< independent links of one rank at this level (torus directions, NICs of one rank)
+  bool host = false;      ///< runs over the host: PCIe slots, or the link between its sockets
   std::string link;       ///< what limits it: "nvlink4", "infiniband leaf", "roce core (7:1)"
 };
 
@@ -31,6 +33,10 @@ struct GroupPlace {
     int product = 1;
     for (const Level& level : levels) product *= level.ranks;
     return product;
+  }
+  /// Its ranks reach each other over the network: they have no place inside one scale-up domain, node or slice.
+  bool over_network() const {
+    return std::ranges::any_of(levels, [](const Level& level) { return level.kind == LevelKind::scale_out; });
   }
 };
 

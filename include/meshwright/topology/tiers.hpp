@@ -14,6 +14,9 @@ namespace meshwright::topology {
 /// independent Poisson counts, sum over k of 1 - P(load < k)^uplinks; never below the even share. 32 flows on 32
 /// uplinks: 3.6. Checked against expected_ecmp_efficiency (routing.hpp), which plays the hashes.
 double fullest_uplink(double flows, double uplinks);
+/// Achieved over line rate above the leaf where flows spread evenly: the fabric's figure; with routes fixed by
+/// destination ("static") where it is usually routed otherwise, at most 0.9.
+double tier_efficiency(const FabricKind& fabric, std::string_view routing);
 /// Expected share of line rate that NICs get across tiers above the leaf under `routing` ("static", "ecmp", "adaptive",
 /// "spray") when `nics` send through `uplinks` at once. ECMP: FabricKind::hashed_flows of each NIC, hashed.
 double routing_efficiency(const FabricKind& fabric, std::string_view routing, double nics = 64, double uplinks = 64);

@@ -49,7 +49,6 @@ struct Operator {
   double weight_elements = 0;      ///< parameters of this rank that it reads
   double saved_bytes = 0;          ///< activation bytes kept for backward without recompute
   double unfused_saved_bytes = 0;  ///< the same without fusion (stored attention scores); 0 = the same
-  bool in_selective = false;       ///< redone under selective recompute (the attention core when it is not fused)
 };
 
 enum class LayerKind { dense, moe };

@@ -127,8 +127,6 @@ ParameterCounts parameter_counts(const Transformer& model);
 /// Parameters of one block of that shape: all experts, or only those that a token sees.
 double layer_parameters(const Transformer& model, const LayerShape& shape);
 double active_layer_parameters(const Transformer& model, const LayerShape& shape);
-/// Parameters of the block's routed experts (they are sharded by ep and etp), 0 without experts.
-double routed_expert_parameters(const Transformer& model, const LayerShape& shape);
 
 /// Conventions by which sources count model FLOPs.
 enum class FlopsConvention {

@@ -1,0 +1,33 @@
+#pragma once
+// Host processors (data/hardware/platforms/hosts.json): what a kind of them means for launches, sockets and NCCL.
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "meshwright/core/quantity.hpp"
+
+namespace meshwright::hardware {
+
+/// A kind of host processor.
+struct HostKind {
+  std::string name;  ///< "intel", "amd", "arm", "power"
+  std::vector<std::string> aliases;
+  double time = 1;        ///< of launching a kernel, over that of a current Intel server processor
+  BytesPerSecond link{};  ///< to accelerators of `vendor` on its board; zero = PCIe
+  std::string vendor;
+  BytesPerSecond socket_link{};  ///< peer-to-peer, from one socket to the next; zero = by the generation of the slots
+  bool x86 = true;
+  std::string nccl_vendor;  ///< "intel", "amd": as which NCCL tunes for it; "" = neither
+};
+/// The kind of that name or alias, the first where the name is empty; UnknownName(where, ...) with the nearest
+/// spelling.
+const HostKind& host_kind(std::string_view name, const std::string& where);
+
+/// Memory of a host, whatever its kind.
+struct HostMemory {
+  double reached = 1;  ///< of the link to an accelerator, by copies from pinned memory
+  Seconds update{};    ///< of one parameter by an optimizer on one socket
+};
+const HostMemory& host_memory();
+
+}  // namespace meshwright::hardware

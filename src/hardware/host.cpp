@@ -1,0 +1,58 @@
+#include "meshwright/hardware/host.hpp"
+
+#include "core/embedded.hpp"
+#include "meshwright/core/error.hpp"
+#include "meshwright/core/names.hpp"
+#include "meshwright/core/reader.hpp"
+
+namespace meshwright::hardware {
+namespace {
+
+Reader document() { return Reader::text(embedded_hosts().front().content, "data/hardware/platforms/hosts.json"); }
+
+std::vector<HostKind> read_hosts() {
+  std::vector<HostKind> kinds;
+  const Reader file = document();
+  for (const Reader& entry : file.at("hosts").items()) {
+    entry.allow_only({"name", "aliases", "time", "link", "vendor", "socket_link", "x86", "nccl_vendor"});
+    HostKind kind{.name = entry.at("name").string(),
+                  .aliases = {},
+                  .time = entry.at("time").number(),
+                  .link = entry.quantity_or("link", BytesPerSecond{}),
+                  .vendor = entry.string_or("vendor", ""),
+                  .socket_link = entry.quantity_or("socket_link", BytesPerSecond{}),
+                  .x86 = entry.boolean_or("x86", true),
+                  .nccl_vendor = entry.string_or("nccl_vendor", "")};
+    for (const Reader& alias : entry.at("aliases").items()) kind.aliases.push_back(alias.string());
+    kinds.push_back(std::move(kind));
+  }
+  return kinds;
+}
+
+const std::vector<HostKind>& kinds() {
+  static const std::vector<HostKind> all = read_hosts();
+  return all;
+}
+
+HostMemory read_memory() {
+  const Reader file = document(), memory = file.at("memory");
+  memory.allow_only({"reached", "update"});
+  return {memory.at("reached").number(), memory.at("update").quantity<Seconds::dimension>()};
+}
+
+}  // namespace
+
+const HostKind& host_kind(std::string_view name, const std::string& where) {
+  if (name.empty()) return kinds().front();
+  if (const HostKind* kind = find_named(kinds(), name)) return *kind;
+  std::vector<std::string> valid;
+  for (const HostKind& kind : kinds()) valid.push_back(kind.name);
+  throw UnknownName(where, "unknown host processor '" + std::string(name) + "'" + suggestion(name, valid));
+}
+
+const HostMemory& host_memory() {
+  static const HostMemory memory = read_memory();
+  return memory;
+}
+
+}  // namespace meshwright::hardware
