@@ -12,6 +12,13 @@
 namespace meshwright::calibrate {
 namespace {
 
+/// Forks share most of their arguments: those that a stack alone has tell more.
+int weight(const LogDialect& dialect, const std::map<std::string, std::string>& found) {
+  constexpr int weight_of_own = 8;
+  const auto own = std::ranges::count_if(dialect.tells, [&](const std::string& key) { return found.contains(key); });
+  return keys_found(dialect, found) + weight_of_own * static_cast<int>(own);
+}
+
 /// The dialect of a stack, or of which most arguments were found: the first among equals.
 const LogDialect& dialect_for(const std::string& path, std::string_view framework,
                               const std::map<std::string, std::string>& found) {
@@ -22,7 +29,7 @@ const LogDialect& dialect_for(const std::string& path, std::string_view framewor
     if (!framework.empty() && folded_name(d.name) != folded_name(framework) &&
         folded_name(d.framework) != folded_name(framework))
       continue;
-    if (best == nullptr || keys_found(d, found) > keys_found(*best, found)) best = &d;
+    if (best == nullptr || weight(d, found) > weight(*best, found)) best = &d;
   }
   if (best == nullptr) {
     throw Error("--framework", fmt::format("no launch configuration of '{}' is understood{}", framework,
@@ -41,12 +48,17 @@ const LogDialect& dialect_for(const std::string& path, std::string_view framewor
 RunLog read_launch(const std::filesystem::path& path, std::string_view framework) {
   const LaunchValues values = read_launch_values(path);
   LogSettings all(log_dialect_table());
-  for (const auto& [key, value] : values) all.add(key, value);
+  for (const LaunchValue& v : values) all.add(v.key, v.value);
   const LogDialect& dialect = dialect_for(path.string(), framework, all.found());
   LogSettings own({dialect});
   std::vector<std::string> unread;
-  for (const auto& [key, value] : values) {
-    if (!own.add(key, value)) unread.push_back(key);
+  for (const LaunchValue& v : values) {
+    if (!own.add(v.key, v.value)) {
+      if (std::ranges::find(unread, v.key) == unread.end()) unread.push_back(v.key);
+    } else if (!v.unset.empty()) {
+      throw Error(fmt::format("{}:{}", path.string(), v.line),
+                  fmt::format("found ${} as {}, which nothing here sets; expected its value", v.unset, v.key));
+    }
   }
   RunLog launch;
   launch.path = path.string(), launch.dialect = dialect.name, launch.framework = dialect.framework;

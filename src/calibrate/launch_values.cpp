@@ -11,6 +11,7 @@
 #include <optional>
 #include <sstream>
 
+#include "calibrate/launch_format.hpp"
 #include "meshwright/core/reader.hpp"
 
 namespace meshwright::calibrate {
@@ -29,7 +30,7 @@ class Gathered {
   explicit Gathered(const std::string& file) : file_(file) {}
   void add(std::string path, std::string value) {
     weigh(path.size() + value.size());
-    values_.emplace_back(std::move(path), std::move(value));
+    values_.push_back({std::move(path), std::move(value)});
   }
   /// Counts a node, which may hold no value.
   void weigh(std::size_t bytes) {
@@ -60,16 +61,32 @@ void flatten(const nlohmann::json& value, const std::string& path, Gathered& out
   }
 }
 
-void flatten(const YAML::Node& node, const std::string& path, Gathered& out, int depth) {
+void check_depth(int depth, const std::string& path, const Gathered& out) {
   if (depth > deepest) throw Error(out.file(), fmt::format("found nesting deeper than {} at '{}'", deepest, path));
+}
+
+/// "[a, [b, c]]".
+std::string list_text(const YAML::Node& list, const std::string& path, Gathered& out, int depth) {
+  check_depth(depth, path, out);
+  std::string text;
+  for (const auto& item : list) {
+    std::string shown = item.IsSequence() ? list_text(item, path, out, depth + 1)
+                        : item.IsScalar() ? item.Scalar()
+                                          : "...";
+    out.weigh(shown.size());
+    text += (text.empty() ? "" : ", ") + std::move(shown);
+  }
+  return "[" + text + "]";
+}
+
+void flatten(const YAML::Node& node, const std::string& path, Gathered& out, int depth) {
+  check_depth(depth, path, out);
   out.weigh(0);
   if (node.IsMap()) {
     for (const auto& member : node)
       flatten(member.second, joined(path, with_underscores(member.first.Scalar())), out, depth + 1);
   } else if (node.IsSequence()) {
-    std::string list;
-    for (const auto& item : node) list += (list.empty() ? "" : ", ") + (item.IsScalar() ? item.Scalar() : "...");
-    out.add(path, "[" + list + "]");
+    out.add(path, list_text(node, path, out, depth));
   } else {
     out.add(path, node.IsNull() ? "null" : node.Scalar());
   }
@@ -121,7 +138,11 @@ LaunchValues read_toml(const std::string& text, const std::string& name) {
 struct Word {
   std::string text;
   int line = 0;
+  bool ends_command = false;  ///< no word, but ';', '|', '&', '>' or a closing parenthesis
 };
+
+bool is_blank(char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; }
+bool in_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
 class Words {
  public:
@@ -136,13 +157,7 @@ class Words {
  private:
   void step(char c) {
     if (quote_ != '\0') {
-      if (c == quote_) {
-        quote_ = '\0';
-      } else if (c == '$' && quote_ == '"') {
-        variable();
-      } else {
-        put(c);
-      }
+      quoted(c);
     } else if (c == '\'' || c == '"') {
       quote_ = c, open_ = true;
     } else if (c == '\\') {
@@ -153,13 +168,32 @@ class Words {
       while (at_ + 1 < text_.size() && text_[at_ + 1] != '\n') ++at_;
     } else if (c == '$') {
       variable();
-    } else if (std::isspace(static_cast<unsigned char>(c)) != 0 || c == ';') {
+    } else if (is_blank(c)) {
       end_word();
       line_ += c == '\n' ? 1 : 0;
+    } else if (c == ';' || c == '|' || c == '&' || c == '>') {
+      if (c == '>' && std::ranges::all_of(word_, [](char d) { return d >= '0' && d <= '9'; }))
+        word_.clear(), open_ = false;  // 2>: a descriptor
+      end_command();
     } else if (c == '(' || c == ')') {
       const bool assigns = c == '(' && word_.ends_with('=');
       if (assigns) word_.clear(), open_ = false;  // NAME=( ... ): the words inside count
-      end_word();
+      c == ')' ? end_command() : end_word();
+    } else {
+      put(c);
+    }
+  }
+
+  void quoted(char c) {
+    line_ += c == '\n' ? 1 : 0;
+    if (c == quote_) {
+      quote_ = '\0';
+    } else if (c == '$' && quote_ == '"') {
+      variable();
+    } else if (c == '\\' && quote_ == '"' && at_ + 1 < text_.size() &&
+               std::string_view("\n\"\\$`").find(text_[at_ + 1]) != std::string_view::npos) {
+      ++at_;
+      text_[at_] == '\n' ? void(++line_) : put(text_[at_]);
     } else {
       put(c);
     }
@@ -176,7 +210,7 @@ class Words {
     const bool braces = from < text_.size() && text_[from] == '{';
     if (braces) ++from;
     std::size_t to = from;
-    while (to < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[to])) != 0 || text_[to] == '_')) ++to;
+    while (to < text_.size() && in_name(text_[to])) ++to;
     const std::string variable_name(text_.substr(from, to - from));
     std::string rest;
     if (braces) {
@@ -187,33 +221,56 @@ class Words {
     at_ = to - 1;
     if (rest.starts_with("[") || variable_name == "@") return;  // an array, whose words have been read
     const auto known = variables_.find(variable_name);
-    open_ = true;
     if (known != variables_.end()) {
-      unfolded_ += known->second.size();
-      if (unfolded_ > most_bytes)
-        refuse_size(fmt::format("{}:{}", name_, line_), "found variables that stand for texts");
-      word_ += known->second;
+      unfold(known->second);
     } else if (rest.starts_with(":-")) {
-      word_ += rest.substr(2);
+      unfold(rest.substr(2));
     } else {
-      word_ += unset + variable_name;
+      word_ += unset + variable_name + unset;
+      open_ = true;
     }
+  }
+
+  /// A value in place of its variable: one word in quotes and in assignments, else the words that blanks make of it.
+  void unfold(const std::string& value) {
+    unfolded_ += value.size();
+    if (unfolded_ > most_bytes)
+      refuse_size(fmt::format("{}:{}", name_, line_), "found variables that stand for texts");
+    if (quote_ != '\0' || name_length() > 0) {
+      word_ += value;
+      open_ = true;
+      return;
+    }
+    for (const char c : value) is_blank(c) ? end_word() : put(c);
+  }
+
+  /// How long NAME is where the word so far is NAME=... or NAME+=..., else 0.
+  std::size_t name_length() const {
+    std::size_t length = 0;
+    while (length < word_.size() && in_name(word_[length])) ++length;
+    const std::string_view rest = std::string_view(word_).substr(length);
+    return rest.starts_with('=') || rest.starts_with("+=") ? length : 0;
   }
 
   void end_word() {
     if (!open_) return;
-    const std::size_t equals = word_.find('=');
-    const auto is_name = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
-    if (equals != std::string::npos && equals > 0 &&
-        std::all_of(word_.begin(), word_.begin() + static_cast<long>(equals), is_name))
-      variables_[word_.substr(0, equals)] = word_.substr(equals + 1);
+    if (const std::size_t length = name_length(); length > 0) {
+      std::string& value = variables_[word_.substr(0, length)];
+      const bool joins = word_[length] == '+';
+      value = (joins ? value : "") + word_.substr(length + (joins ? 2 : 1));
+    }
     words_.push_back({std::move(word_), line_});
     word_.clear();
     open_ = false;
   }
 
+  void end_command() {
+    end_word();
+    words_.push_back({"", line_, true});
+  }
+
  public:
-  static constexpr char unset = '\x01';  ///< before the name of a variable that nothing has set
+  static constexpr char unset = '\x01';  ///< around the name of a variable that nothing has set
 
  private:
   std::string_view text_;
@@ -245,23 +302,23 @@ std::optional<std::size_t> assignment(const std::string& word) {
 
 LaunchValues read_command_line(std::string_view text, const std::string& name) {
   LaunchValues out;
-  const std::vector<Word> words = Words(text, name).read();
+  std::vector<Word> words = Words(text, name).read();
   const auto add = [&](const Word& word, std::string key, std::string value) {
-    if (const std::size_t at = value.find(Words::unset); at != std::string::npos) {
-      throw Error(
-          fmt::format("{}:{}", name, word.line),
-          fmt::format("found ${} as {}, which nothing here sets; expected its value", value.substr(at + 1), key));
-    }
     while (key.starts_with("+")) key.erase(0, 1);
-    out.emplace_back(with_underscores(std::move(key)), std::move(value));
+    LaunchValue made{with_underscores(std::move(key)), std::move(value), word.line};
+    if (const std::size_t at = made.value.find(Words::unset); at != std::string::npos) {
+      made.unset = made.value.substr(at + 1, made.value.find(Words::unset, at + 1) - at - 1);
+      if (made.unset.empty()) made.unset = "(...)";
+    }
+    out.push_back(std::move(made));
   };
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i].text;
     if (is_option(word)) {
-      const std::size_t equals = word.find('=');
-      if (equals != std::string::npos) {
-        add(words[i], word.substr(2, equals - 2), word.substr(equals + 1));
-      } else if (i + 1 < words.size() && !is_option(words[i + 1].text)) {
+      const std::size_t end = word.find_first_of("= ");  // "--key value" in quotes: an array that is joined later
+      if (end != std::string::npos) {
+        add(words[i], word.substr(2, end - 2), word.substr(end + 1));
+      } else if (i + 1 < words.size() && !words[i + 1].ends_command && !is_option(words[i + 1].text)) {
         add(words[i], word.substr(2), words[i + 1].text);
         ++i;
       } else {
@@ -277,11 +334,14 @@ LaunchValues read_command_line(std::string_view text, const std::string& name) {
 }
 
 LaunchValues read_launch_values(const std::filesystem::path& path) {
-  const std::string text = read_file(path), extension = path.extension().string(), name = path.string();
+  const std::string text = read_file(path), name = path.string();
   if (text.size() > most_bytes) refuse_size(name, "found a file");
-  if (extension == ".json") return read_json(text, name);
-  if (extension == ".yaml" || extension == ".yml") return read_yaml(text, name);
-  if (extension == ".toml") return read_toml(text, name);
+  switch (launch_format(text, path.extension().string())) {
+    case LaunchFormat::json: return read_json(text, name);
+    case LaunchFormat::yaml: return read_yaml(text, name);
+    case LaunchFormat::toml: return read_toml(text, name);
+    case LaunchFormat::script: break;
+  }
   return read_command_line(text, name);
 }
 

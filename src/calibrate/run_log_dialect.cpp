@@ -67,12 +67,13 @@ LogStep read_step(const Reader& reader) {
 
 LogDialect read_dialect(const Reader& reader) {
   reader.allow_only(
-      {"name", "title", "framework", "sources", "marks", "step", "memory", "model_block", "phrases", "settings"});
+      {"name", "title", "framework", "sources", "marks", "tells", "step", "memory", "model_block", "phrases", "settings"});
   LogDialect d;
   d.name = reader.at("name").string();
   d.title = reader.at("title").string();
   d.framework = reader.at("framework").string();
   d.marks = strings(reader.find("marks"));
+  d.tells = strings(reader.find("tells"));
   d.step = read_step(reader.at("step"));
   for (const Reader& m : reader.at("memory").items())
     d.memory.push_back({m.at("value").string(), m.string_or("line", ""), m.number_or("times", 1)});

@@ -28,7 +28,8 @@ struct LogSetting {
   std::string constant;             ///< JSON, with or without keys
   std::string absent;               ///< JSON where a launch configuration has none of `keys`; "" = as the job's default
   std::vector<std::string> unless;  ///< printed values that say nothing
-  /// "count" of a list, "zeros_at_start" of a list, "layers" of the chunks in "Et*7|t*8L", or "".
+  /// "count" of a list, "zeros_at_start" of a list, "layers" of the chunks in "Et*7|t*8L", "modules": the layers of
+  /// each part in "[['tok_embeddings', 'layers.0'], ['layers.1']]", "whole": nothing but a whole number, or "".
   std::string take;
   LogCondition when;
   bool multiply = false;  ///< the product of all such rows of a member
@@ -59,6 +60,7 @@ struct LogDialect {
   std::string model_block;  ///< text of the line after which a Hugging Face config follows as JSON
   std::vector<LogPhrase> phrases;
   std::vector<LogSetting> settings;
+  std::vector<std::string> tells;  ///< arguments of a launch configuration that no other stack takes
 };
 
 const std::vector<LogDialect>& log_dialect_table();

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "calibrate/run_log_dialect.hpp"
+#include "calibrate/run_log_pipeline.hpp"
 #include "calibrate/run_log_settings.hpp"
 #include "core/json_text.hpp"
 #include "meshwright/calibrate/run_logs.hpp"
@@ -38,6 +39,13 @@ class Stated {
     const std::string text = setting_json(dialect_, log_.settings, to, complete_);
     return text.empty() ? Json() : Json::parse(text);
   }
+  /// How the stack spells a member in a configuration; "" where it has no argument for it.
+  std::string key_of(std::string_view to) const {
+    for (const LogSetting& row : dialect_.settings) {
+      if (row.to == to && !row.keys.empty()) return row.keys.back();
+    }
+    return "";
+  }
   /// A number above 0, or 0.
   double number(std::string_view to) const {
     const Json value = json(to);
@@ -68,11 +76,18 @@ class Stated {
   bool complete_;
 };
 
+struct Size {
+  const char* key;
+  const char* words;
+};
+/// Without these no model can be made.
+constexpr Size least_sizes[] = {{"layers", "layers"}, {"hidden", "width"}, {"heads", "heads"}, {"vocab", "vocabulary"}};
+
 /// Sizes that a log states as a model object, where they are enough for one.
 Json model_of(const Stated& stated, const RunLog& log) {
   Json model = stated.object("model.");
-  for (const char* key : {"layers", "hidden", "heads", "vocab"}) {
-    if (!model.contains(key)) return {};
+  for (const Size& size : least_sizes) {
+    if (!model.contains(size.key)) return {};
   }
   if (const Json latent = stated.object("model.latent."); !latent.empty()) model["latent"] = latent;
   model["name"] = log.dialect + " model";
@@ -83,6 +98,34 @@ Json model_of(const Stated& stated, const RunLog& log) {
 Json printed_model(const RunLog& log) {
   const Reader config = Reader::text(log.model_config, log.path + " (model config)");
   return Json::parse(model_json(import_huggingface(config, config.string_or("model_type", "model"))));
+}
+
+/// What a model lacks of which most is said: "the model's vocabulary (vocab_size, or --model)"; "" otherwise.
+std::string missing_sizes(const Stated& stated) {
+  const Json model = stated.object("model.");
+  std::vector<std::string> words, keys;
+  for (const Size& size : least_sizes) {
+    if (model.contains(size.key)) continue;
+    words.emplace_back(size.words);
+    if (std::string key = stated.key_of(std::string("model.") + size.key); !key.empty()) keys.push_back(std::move(key));
+  }
+  if (2 * words.size() > std::size(least_sizes)) return "";  // nobody spells out the rest
+  keys.emplace_back("or --model");
+  return fmt::format("the model's {} ({})", fmt::join(words, ", "), fmt::join(keys, ", "));
+}
+
+/// Layers of a job's model, by itself or by its name; 0 where there is none of that name.
+int layers_of(const Json& model) {
+  constexpr double most = 1e6;
+  if (model.is_string()) {
+    try {
+      return load_model(model.get<std::string>()).layers;
+    } catch (const Error&) {
+      return 0;  // refused with its place where the job is read
+    }
+  }
+  const bool counts = model.is_object() && model.contains("layers") && model["layers"].is_number();
+  return counts ? static_cast<int>(std::clamp(model["layers"].get<double>(), 0.0, most)) : 0;
 }
 
 /// Numbers that the rest follows from; 0 = not known.
@@ -134,8 +177,9 @@ double micro_batch_of(const Stated& stated, const Sizes& sizes, bool piped) {
 }
 
 /// What the rows give as a layout, with what only the sizes tell.
-Json layout_of(const Stated& stated, const RunLog& log, const LogCompletion& said, Sizes& sizes) {
+Json layout_of(const Stated& stated, const RunLog& log, const LogCompletion& said, const Json& model, Sizes& sizes) {
   Json layout = stated.object("layout.");
+  complete_pipeline(layout, stated.object("pipeline."), layers_of(model), log.path);
   sizes = sizes_of(stated, log, said, layout);
   const double micro = micro_batch_of(stated, sizes, layout_number(layout, "pp", 1) > 1);
   if (micro >= 1) layout["micro_batch"] = whole_number(micro);
@@ -143,6 +187,8 @@ Json layout_of(const Stated& stated, const RunLog& log, const LogCompletion& sai
   const double ranks = hsdp_shard_of(shard, layout_number(layout, "cp", 1));
   if (ranks > 1 && replicate > 1 && layout_number(layout, "zero_stage", 3) == 3)
     layout["hsdp_shard"] = whole_number(ranks);
+  if (const double copies = stated.number("optimizer_copies"); copies > 1 && sizes.dp > 0)
+    layout["hsdp_shard"] = whole_number(sizes.dp * layout_number(layout, "cp", 1) / copies);
   if (layout.empty()) return layout;
   layout.erase("dp");  // follows from the accelerators
   return layout;
@@ -180,7 +226,9 @@ constexpr Needed needed[] = {{"model", "the model (--model)"},
 void require_all(const Json& job, const RunLog& log, const Stated& stated) {
   std::vector<std::string> missing;
   for (const Needed& n : needed) {
-    if (!job.contains(n.key)) missing.emplace_back(n.words);
+    if (job.contains(n.key)) continue;
+    const std::string sizes = std::string_view(n.key) == "model" ? missing_sizes(stated) : "";
+    missing.push_back(sizes.empty() ? n.words : sizes);
   }
   if (missing.empty()) return;
   const Json device = stated.json("device");
@@ -217,19 +265,33 @@ Json measured_of(const RunLog& log, double seconds) {
   return measured;
 }
 
+/// The model that a log or a configuration states: by its sizes or its name; null where it states neither.
+Json stated_model(const Stated& stated, const RunLog& log) {
+  if (!log.model_config.empty()) return printed_model(log);
+  if (Json model = model_of(stated, log); !model.is_null()) return model;
+  Json name = stated.json("model");
+  return name.is_string() ? name : Json();
+}
+
+/// The file of --job; an empty object where there is none.
+Json completing_job(const LogCompletion& completion) {
+  if (completion.job.empty()) return Json::object();
+  const Reader file = Reader::file(completion.job);
+  if (!file.is_object()) file.fail("expected an object: a job file, whole or in part");
+  return Json::parse(file.dump());
+}
+
 }  // namespace
 
 std::string job_of_log(const RunLog& log, const LogCompletion& completion) {
   const Stated stated(log);
   Sizes sizes;
   Json job = Json::object();
-  const Json layout = layout_of(stated, log, completion, sizes);
-  if (const Json model = model_of(stated, log); !model.is_null()) {
-    job["model"] = model;
-  } else if (const Json name = stated.json("model"); name.is_string()) {
-    job["model"] = name;
-  }
-  if (!log.model_config.empty()) job["model"] = printed_model(log);
+  const Json filled = completing_job(completion);
+  if (Json model = stated_model(stated, log); !model.is_null()) job["model"] = std::move(model);
+  Json model = filled.contains("model") ? filled["model"] : job.value("model", Json());
+  if (!completion.model.empty()) model = completion.model;
+  const Json layout = layout_of(stated, log, completion, model, sizes);
   const Json framework = stated.json("framework");
   job["framework"] = framework.is_string() ? framework : Json(log.framework);
   if (const Json format = stated.json("precision"); format.is_string()) job["precision"] = format;
@@ -239,11 +301,7 @@ std::string job_of_log(const RunLog& log, const LogCompletion& completion) {
   if (!layout.empty()) job["layout"] = layout;
   if (const Json recipe = recipe_of(stated); !recipe.empty()) job["recipe"] = recipe;
   if (const Json version = stated.json("framework_version"); version.is_string()) job["framework_version"] = version;
-  if (!completion.job.empty()) {
-    const Reader file = Reader::file(completion.job);
-    if (!file.is_object()) file.fail("expected an object: a job file, whole or in part");
-    merge(job, Json::parse(file.dump()));
-  }
+  merge(job, filled);
   if (!completion.model.empty()) job["model"] = completion.model;
   if (!completion.cluster.empty()) job["cluster"] = completion.cluster;
   if (completion.nodes > 0) job["nodes"] = completion.nodes;

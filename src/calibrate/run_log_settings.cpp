@@ -17,7 +17,7 @@
 namespace meshwright::calibrate {
 namespace {
 
-constexpr std::size_t longest_value = 4096, longest_section = 128;
+constexpr std::size_t longest_value = 1 << 16, longest_section = 128;  // a value may name every module of a model
 
 bool starts_name(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 bool in_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-'; }
@@ -150,6 +150,23 @@ std::string layers_json(const std::string& text) {
   return fmt::format("[{}]", fmt::join(chunks, ", "));
 }
 
+/// "[['tok_embeddings', 'layers.0'], ['layers.1', 'norm']]": the layers of each part.
+std::string modules_json(std::string_view text) {
+  std::vector<int> parts;
+  int depth = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '[' && ++depth == 2) parts.push_back(0);
+    if (text[i] == ']') --depth;
+    if (depth == 2 && text.substr(i).starts_with("layers.")) ++parts.back();
+  }
+  return parts.empty() ? "" : fmt::format("[{}]", fmt::join(parts, ", "));
+}
+
+std::string whole_json(const std::string& printed) {
+  const bool digits = !printed.empty() && std::ranges::all_of(printed, [](char c) { return c >= '0' && c <= '9'; });
+  return digits ? scalar_json(printed) : "";
+}
+
 /// "[0, 0, 1, 1]" or "0, 1, 2, 3": how many entries, or how many zeros stand first.
 std::string list_json(const std::string& printed, bool zeros_at_start) {
   int count = 0, zeros = 0;
@@ -175,6 +192,8 @@ std::string row_json(const LogSetting& row, const std::map<std::string, std::str
   if (!printed || holds(row.unless, *printed)) return "";
   if (!row.constant.empty()) return row.constant;
   if (row.take == "layers") return layers_json(*printed);
+  if (row.take == "modules") return modules_json(*printed);
+  if (row.take == "whole") return whole_json(*printed);
   if (!row.take.empty()) return list_json(spelled_out(*printed), row.take == "zeros_at_start");
   for (const auto& [value, json] : row.values) {
     if (value == *printed) return json;
@@ -188,6 +207,7 @@ std::string row_json(const LogSetting& row, const std::map<std::string, std::str
 LogSettings::LogSettings(const std::vector<LogDialect>& dialects) {
   const auto want = [&](const std::vector<std::string>& keys) { wanted_.insert(keys.begin(), keys.end()); };
   for (const LogDialect& d : dialects) {
+    want(d.tells);
     for (const LogSetting& s : d.settings) want(s.keys), want(s.when.keys);
   }
   std::set<std::string, std::less<>> parts;

@@ -31,7 +31,8 @@ double read_share(const Reader& reader, double least, double most) {
 double read_tokens(const Reader& reader) {
   if (reader.is_string()) return parse_tokens(reader.string(), reader.where());
   const double value = reader.number();
-  if (!(value >= 1 && value <= 1e18)) reader.fail("expected a number of tokens of at least 1, at most 1e18");
+  if (!(value >= 1 && value <= 1e18))
+    reader.fail(fmt::format("found {}, expected a number of tokens of at least 1, at most 1e18", value));
   return value;
 }
 

@@ -19,27 +19,52 @@ void add_if(Flags& flags, bool condition, std::string_view flag) {
   if (condition) flags.push_back(fmt::format("--{}", flag));
 }
 
-void add_model(Flags& flags, const Job& job) {
+void add_sizes(Flags& flags, const Job& job) {
   const Transformer& m = job.model;
   add(flags, "num-layers", m.layers);
   add(flags, "hidden-size", m.hidden);
   add(flags, "ffn-hidden-size", m.ffn_hidden);
   add(flags, "num-attention-heads", m.heads);
+  add(flags, "vocab-size", m.vocab);  // before padding
+  add(flags, "seq-length", job.seq_len);
+  add(flags, "max-position-embeddings", job.seq_len);
+}
+
+void add_switches(Flags& flags, const Transformer& m) {
+  add_if(flags, m.gated_mlp, "swiglu");
+  add_if(flags, !m.mlp_bias && !m.attention_output_bias, "disable-bias-linear");
+  add_if(flags, !m.tied_embeddings, "untie-embeddings-and-output-weights");
+}
+
+void add_model(Flags& flags, const Job& job) {
+  const Transformer& m = job.model;
+  add_sizes(flags, job);
   const bool latent = m.attention == AttentionKind::latent;
   if (!latent && m.kv_heads != m.heads) {
     flags.emplace_back("--group-query-attention");
     add(flags, "num-query-groups", m.kv_heads);
   }
   if (!latent && m.head_dim * m.heads != m.hidden) add(flags, "kv-channels", m.head_dim);
-  add(flags, "seq-length", job.seq_len);
-  add(flags, "max-position-embeddings", job.seq_len);
-  add_if(flags, m.gated_mlp, "swiglu");
+  add_switches(flags, m);
   if (!m.layer_norm_bias) add(flags, "normalization", "RMSNorm");
-  add_if(flags, !m.mlp_bias && !m.attention_output_bias, "disable-bias-linear");
   add_if(flags, m.qkv_bias && !m.attention_output_bias, "add-qkv-bias");
   add_if(flags, m.qk_norm, "qk-layernorm");
   if (m.rotary) add(flags, "position-embedding-type", "rope");
-  add_if(flags, !m.tied_embeddings, "untie-embeddings-and-output-weights");
+}
+
+/// The fork's own names (megatron/arguments.py at 207b2d5aad): grouped queries, norms, positions, experts.
+void add_fork_model(Flags& flags, const Job& job) {
+  const Transformer& m = job.model;
+  add_sizes(flags, job);
+  if (m.attention != AttentionKind::latent && m.kv_heads != m.heads) add(flags, "num-key-value-heads", m.kv_heads);
+  if (m.attention != AttentionKind::latent && m.head_dim * m.heads != m.hidden) add(flags, "kv-channels", m.head_dim);
+  add_switches(flags, m);
+  if (!m.layer_norm_bias) add(flags, "normalization", "rmsnorm");
+  add_if(flags, m.rotary, "use-rotary-position-embeddings");
+  if (!m.is_moe()) return;
+  add(flags, "num-experts", m.experts);
+  add(flags, "topk", m.top_k);
+  add(flags, "expert-interval", m.moe_every);  // 2 unless said
 }
 
 void add_latent(Flags& flags, const Transformer& m) {
@@ -186,17 +211,14 @@ Flags megatron_flags(const Job& job, const Layout& layout) {
 
 Flags megatron_deepspeed_flags(const Job& job, const Layout& layout) {
   Flags flags;
-  add_model(flags, job);
+  add_fork_model(flags, job);
   add(flags, "micro-batch-size", layout.micro_batch);
   add(flags, "global-batch-size", job.global_batch);
   add(flags, "tensor-model-parallel-size", layout.tp);
   add_if(flags, layout.sequence_parallel && layout.tp > 1, "sequence-parallel");
   add(flags, "pipeline-model-parallel-size", layout.pp);
   if (layout.cp > 1) add(flags, "ds-sequence-parallel-size", layout.cp);
-  if (job.model.is_moe()) {
-    add(flags, "num-experts", job.model.experts);
-    add(flags, "moe-expert-parallel-size", layout.ep);
-  }
+  if (job.model.is_moe()) add(flags, "moe-expert-parallel-size", layout.ep);
   flags.emplace_back("--deepspeed");
   add(flags, "zero-stage", layout.zero_stage);
   if (layout.recompute != Recompute::none) {

@@ -120,6 +120,10 @@ Flags nemo_flags(const Job& job, const Layout& layout) {
   if (layout.zero_stage > 1)
     throw Error("--flags", fmt::format("nemo cannot configure ZeRO stage {}: its distributed optimizer is stage 1",
                                        layout.zero_stage));
+  if (layout.ep_comm_overlap)  // Megatron-Core has it from 0.14 on
+    throw Error("--flags",
+                "nemo cannot configure exchanges of experts behind compute; expected ep_comm_overlap off, as "
+                "with --fix ep_comm_overlap=false");
   if (megatron_order(layout, "nemo"))
     throw Error("--flags", "nemo cannot number ranks as " + describe_order(*layout.order));
   Flags flags;

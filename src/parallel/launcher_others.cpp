@@ -117,6 +117,15 @@ void add_deepspeed_precision(Flags& flags, const Precision& precision) {
   if (precision.rest != DType::bf16) add(flags, "fp16.enabled", precision.rest == DType::fp16);
 }
 
+/// Checkpoints wrap whole blocks: the attention core alone is no choice.
+bool recomputes_blocks(std::string_view dialect, const Layout& layout) {
+  if (layout.recompute == Recompute::selective)
+    throw Error("--flags", fmt::format("{} cannot configure recompute selective: its checkpoints wrap whole blocks; "
+                                       "expected none or full, as with --exclude recompute=selective",
+                                       dialect));
+  return layout.recompute == Recompute::full;
+}
+
 Flags deepspeed_flags(const Job& job, const Layout& layout) {
   Flags flags;
   add(flags, "train_batch_size", job.global_batch);
@@ -132,16 +141,10 @@ Flags deepspeed_flags(const Job& job, const Layout& layout) {
     add(flags, "data_parallel_size", layout.dp);
   }
   add_deepspeed_precision(flags, job.precision);
+  // Arguments of the trainer: DeepSpeed passes by keys that it does not know.
+  add(flags, "gradient_checkpointing", recomputes_blocks("deepspeed", layout));
+  add(flags, "max_seq_length", job.seq_len);
   return flags;
-}
-
-/// Checkpoints wrap whole blocks: the attention core alone is no choice.
-bool recomputes_blocks(std::string_view dialect, const Layout& layout) {
-  if (layout.recompute == Recompute::selective)
-    throw Error("--flags", fmt::format("{} cannot configure recompute selective: its checkpoints wrap whole blocks; "
-                                       "expected none or full, as with --exclude recompute=selective",
-                                       dialect));
-  return layout.recompute == Recompute::full;
 }
 
 void refuse_optimizer_alone(std::string_view dialect, const Layout& layout) {
@@ -198,7 +201,7 @@ Flags maxtext_flags(const Job& job, const Layout& layout) {
   add(flags, "remat_policy",
       layout.recompute == Recompute::full        ? "full"
       : layout.recompute == Recompute::selective ? "save_qkv_proj"
-                                                 : "minimal");
+                                                 : "minimal_with_context");
   if (job.recipe.offload.optimizer) add(flags, "optimizer_memory_host_offload", true);
   if (job.precision.gemm == job.precision.rest) {
     add(flags, "dtype", precision_name(job.precision, "dtype", "maxtext"));

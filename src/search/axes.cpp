@@ -70,7 +70,7 @@ int value_of(const AxisRow& row, std::string_view text, const std::string& where
       where, fmt::format("{}: found '{}', expected a whole number from {} to {}", row.name, text, row.least, row.most));
 }
 
-/// Calls visit(axis row, value text or "") for each part of "tp=8, cp".
+/// Calls visit(axis row, value text or "", the part as written) for each part of "tp=8, cp".
 template <class Visit>
 void each_part(std::string_view text, const std::string& where, Visit visit) {
   while (true) {
@@ -79,7 +79,7 @@ void each_part(std::string_view text, const std::string& where, Visit visit) {
     const auto equals = part.find('=');
     const std::string_view name = trimmed(part.substr(0, equals));
     if (name.empty()) throw Error(where, fmt::format("found '{}', expected AXIS=VALUE, as in tp=8", part));
-    visit(row_named(name, where), equals == std::string_view::npos ? "" : trimmed(part.substr(equals + 1)));
+    visit(row_named(name, where), equals == std::string_view::npos ? "" : trimmed(part.substr(equals + 1)), part);
     if (comma == std::string_view::npos) return;
     text.remove_prefix(comma + 1);
   }
@@ -156,18 +156,19 @@ std::vector<std::string> Filter::stated() const {
 }
 
 void fix(Filter& filter, std::string_view text, const std::string& where) {
-  each_part(text, where, [&](const AxisRow& row, std::string_view value) {
-    if (value.empty()) throw Error(where, fmt::format("found '{0}', expected {0}=VALUE", row.name));
+  each_part(text, where, [&](const AxisRow& row, std::string_view value, std::string_view part) {
+    if (value.empty()) throw Error(where, fmt::format("found '{}', expected {}=VALUE", part, row.name));
     filter.fix(row.axis, value_of(row, value, where), where);
   });
 }
 
 void exclude(Filter& filter, std::string_view text, const std::string& where) {
-  each_part(text, where, [&](const AxisRow& row, std::string_view value) {
+  each_part(text, where, [&](const AxisRow& row, std::string_view value, std::string_view part) {
     if (!value.empty()) return filter.exclude(row.axis, value_of(row, value, where), where);
-    if (row.off) return filter.fix(row.axis, *row.off, where);
+    if (row.off && !part.ends_with('=')) return filter.fix(row.axis, *row.off, where);
     throw Error(where,
-                fmt::format("found '{0}', expected one value to leave out, as in {0}={1}", row.name, row.words.back()));
+                fmt::format("found '{}', expected one value to leave out, as in {}={}", part, row.name,
+                            row.words.empty() ? "1" : row.words.back()));
   });
 }
 

@@ -161,7 +161,7 @@ INSTANTIATE_TEST_SUITE_P(
                            32.35},
                       Case{"maxtext",
                            "maxtext",
-                           "tp2 dp16 mb4 z3 recompute-selective",
+                           "tp2 dp16 mb4 z3",
                            {.cluster = "dgx-h100"},
                            32,
                            8192,

@@ -82,6 +82,11 @@ ROUND = [
     ("megatron-core", "deepseek-v3", 1024, 2048, {"pp": 16, "dp": 64, "ep": 64, "tp": 1, "recompute": "full"}),
     ("nanotron", "llama-3.1-8b", 64, 256, {"tp": 4, "dp": 16, "micro_batch": 2, "zero_stage": 1}),
     ("torchtitan", "llama-3.1-8b", 64, 256, {"tp": 2, "dp": 32, "zero_stage": 3, "micro_batch": 2, "recompute": "full"}),
+    ("torchtitan", "llama-3.1-70b", 64, 256, {"tp": 2, "pp": 4, "vp": 16, "dp": 8, "zero_stage": 2}),
+    ("torchtitan", "llama-3.1-70b", 64, 256, {"tp": 4, "pp": 2, "vp": 4, "dp": 8, "zero_stage": 2}),
+    ("megatron-deepspeed", "llama-3.1-8b", 16, 128, {"tp": 1, "cp": 4, "dp": 4, "zero_stage": 3, "recompute": "selective"}),
+    ("megatron-core", "llama-3.1-8b", 16, 128, {"tp": 2, "pp": 2, "dp": 4, "recompute": "full", "recompute_layers": 3}),
+    ("maxtext", "mixtral-8x7b", 64, 256, {"pp": 2, "vp": 4, "tp": 1, "dp": 32, "zero_stage": 1}),
     ("torchtitan", "llama-3.1-70b", 64, 256, {"tp": 8, "dp": 8, "zero_stage": 3, "recompute": "selective"}),
     ("deepspeed", "llama-3.1-8b", 64, 256, {"dp": 64, "zero_stage": 3, "micro_batch": 2}),
     ("maxtext", "llama-3.1-8b", 64, 256, {"dp": 64, "zero_stage": 3, "recompute": "full", "micro_batch": 4}),
@@ -98,14 +103,39 @@ def test_flags_come_back_as_the_layout(meshwright, tmp_path, framework, model, g
     answer = json.loads(planned.stdout)
     path = tmp_path / "launch.sh"
     path.write_text("\n".join(answer["flags"]) + "\n")
-    job, _ = imported(meshwright, path, "--framework", framework, "--model", model, "--gpus", gpus,
-                      "--seq-len", 4096)
+    job, _ = imported(meshwright, path, "--model", model, "--gpus", gpus, "--seq-len", 4096)
+    assert job["framework"] == framework
     assert (job["global_batch"], job["seq_len"]) == (batch, 4096)
     best = answer["best"]["layout"]
     for key in ("tp", "cp", "pp", "micro_batch", "zero_stage", "recompute", *layout):
         if key in ("vp", "dp", "etp", "sequence_parallel") and key not in job["layout"]:
             continue
         assert job["layout"].get(key, 1 if isinstance(best[key], int) else best[key]) == best[key], key
+
+
+def test_a_variable_of_many_words(meshwright, tmp_path):
+    path = tmp_path / "pretrain.sh"
+    path.write_text('''GPT_ARGS="
+    --tensor-model-parallel-size 2 --pipeline-model-parallel-size 4 \\
+    --num-layers-per-virtual-pipeline-stage 2 --micro-batch-size 1 --global-batch-size 256 --seq-length 4096
+"
+GPT_ARGS+=" --bf16 --use-distributed-optimizer"
+torchrun --nproc_per_node 8 --nnodes 8 pretrain_gpt.py $GPT_ARGS --data-path $DATA 2>&1 | tee run.log
+''')
+    job, _ = imported(meshwright, path, "--model", "llama-3.1-8b")
+    layout = job["layout"]
+    assert (job["gpus"], job["precision"]) == (64, "bf16")
+    assert (layout["tp"], layout["pp"], layout["vp"], layout["zero_stage"]) == (2, 4, 4, 1)
+
+
+@pytest.mark.parametrize("name", CONFIGURATIONS)
+def test_the_ending_of_a_file_says_nothing(meshwright, tmp_path, name):
+    text, framework, layout, _, _ = CONFIGURATIONS[name]
+    path = tmp_path / "launch.sh"
+    path.write_text(text)
+    job, _ = imported(meshwright, path, "--model", "llama-3.1-8b", "--gpus", "64")
+    assert job["framework"] == framework
+    assert {key: job["layout"].get(key) for key in layout} == layout
 
 
 def meshwright_dialect(framework):
@@ -118,7 +148,9 @@ def meshwright_dialect(framework):
     ("x.yaml", "a: [1, 2", ["x.yaml:"]),
     ("x.toml", "[a\nb = 1", ["x.toml:"]),
     ("x.json", "{", ["x.json"]),
-    ("run.sh", "--tensor-model-parallel-size 8 --micro-batch-size 1", ["does not say", "--model"]),
+    ("run.sh", "--tensor-model-parallel-size 8 --micro-batch-size 1", ["does not say", "the model (--model)"]),
+    ("run.sh", "--tensor-model-parallel-size 8 --micro-batch-size 1 --num-layers 8 --hidden-size 64 --num-attention-heads 8",
+     ["the model's vocabulary (vocab_size, or --model)"]),
 ])
 def test_what_cannot_be_read_is_one_line(meshwright, tmp_path, name, text, words):
     path = tmp_path / name

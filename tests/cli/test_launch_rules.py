@@ -9,15 +9,17 @@ MODELS = {"llama-3.1-8b": (64, 512), "llama-3.1-405b": (2048, 2048), "mixtral-8x
 HEADS = {"llama-3.1-8b": (32, 8, 32), "llama-3.1-405b": (128, 8, 126), "mixtral-8x7b": (32, 8, 32), "deepseek-v3": (128, 128, 61)}
 STACKS = [("megatron-core", "megatron"), ("megatron-core", "bridge"), ("megatron-core", "nemo"), ("torchtitan", "torchtitan"),
           ("deepspeed", "deepspeed"), ("nanotron", "nanotron"), ("maxtext", "maxtext"), ("pytorch-fsdp", "accelerate"),
-          ("pytorch-fsdp", "fsdp")]
+          ("pytorch-fsdp", "fsdp"), ("llm-foundry", "fsdp"), ("megatron-deepspeed", "megatron-deepspeed")]
 # What a dialect has no key for is left out of the plan.
-MORE = {"nemo": ["--fix", "zero_stage=1"], "maxtext": ["--exclude", "zero_stage=2"],
+MORE = {"nemo": ["--fix", "zero_stage=1,ep_comm_overlap=false"], "deepspeed": ["--exclude", "recompute=selective"], "maxtext": ["--exclude", "zero_stage=2"],
         "accelerate": ["--fix", "zero_stage=3", "--exclude", "ep,recompute=selective"],
         "fsdp": ["--exclude", "tp,cp,ep,zero_stage=1,recompute=selective"]}
 
 
-# Dialects whose checkpoints are a switch: recompute comes back too.
-WHOLE_BLOCKS = ("megatron", "accelerate", "fsdp", "nanotron")
+# What the import calls a launch file's stack where the profile has another name.
+READ_AS = {"bridge": "megatron-bridge", "nemo": "nemo", "fsdp": "llm-foundry"}
+# Fields of a layout that every dialect can express, and those that some can.
+EVERY = ("tp", "cp", "pp", "dp", "micro_batch", "zero_stage", "recompute", "recompute_layers", "hsdp_shard")
 
 
 def pairs(flags):
@@ -40,7 +42,7 @@ def number(flags, key, usual=1):
 
 # --- NVIDIA/Megatron-LM d98e8a64dd: megatron/training/arguments.py, and dataclass fields that become arguments
 # (megatron/core/transformer/transformer_config.py, model_parallel_config.py, training/config/*.py).
-MEGATRON_NAMES = set("""num-layers hidden-size ffn-hidden-size num-attention-heads group-query-attention num-query-groups
+MEGATRON_NAMES = set("""num-layers hidden-size ffn-hidden-size num-attention-heads vocab-size group-query-attention num-query-groups
 kv-channels seq-length max-position-embeddings swiglu normalization disable-bias-linear add-qkv-bias qk-layernorm
 position-embedding-type untie-embeddings-and-output-weights multi-latent-attention q-lora-rank kv-lora-rank qk-head-dim
 qk-pos-emb-head-dim v-head-dim num-experts moe-router-topk moe-ffn-hidden-size moe-shared-expert-intermediate-size
@@ -103,6 +105,26 @@ def megatron(flags, gpus, batch, model):
             assert flags["--moe-flex-dispatcher-backend"] in ("deepep", "hybridep") and ep * etp > 1
     if "--use-megatron-fsdp" in flags:
         assert flags["--ckpt-format"] == "fsdp_dtensor" and "--use-distributed-optimizer" in flags  # 1118-1170
+
+
+# --- deepspeedai/Megatron-DeepSpeed 207b2d5aad: megatron/arguments.py.
+FORK_NAMES = set("""num-layers hidden-size ffn-hidden-size num-attention-heads vocab-size seq-length max-position-embeddings
+num-key-value-heads kv-channels swiglu disable-bias-linear untie-embeddings-and-output-weights normalization
+use-rotary-position-embeddings num-experts topk expert-interval micro-batch-size global-batch-size
+tensor-model-parallel-size sequence-parallel pipeline-model-parallel-size ds-sequence-parallel-size
+moe-expert-parallel-size deepspeed zero-stage recompute-granularity recompute-method recompute-num-layers
+deepspeed-activation-checkpointing bf16 fp16""".split())
+
+
+def megatron_deepspeed(flags, gpus, batch, model):
+    assert {key.removeprefix("--") for key in flags} <= FORK_NAMES
+    tp, pp, cp = (number(flags, key) for key in ("--tensor-model-parallel-size", "--pipeline-model-parallel-size",
+                                                 "--ds-sequence-parallel-size"))
+    assert gpus % (tp * pp * cp) == 0
+    assert batch % (number(flags, "--micro-batch-size") * (gpus // (tp * pp * cp))) == 0
+    assert flags.get("--normalization") in (None, "layernorm", "rmsnorm")
+    assert cp == 1 or "--sequence-parallel" not in flags  # the help of --ds-sequence-parallel-size
+    assert HEADS[model][0] % (tp * cp) == 0
 
 
 # --- NVIDIA-NeMo/Megatron-Bridge v0.6.0 (067f987df0): src/megatron/bridge/training/config.py; the fields of ConfigContainer
@@ -238,11 +260,11 @@ def fsdp(flags, gpus, batch, model):
     assert flags["fsdp_config.sharding_strategy"] in ("FULL_SHARD", "SHARD_GRAD_OP", "HYBRID_SHARD", "NO_SHARD")
 
 
-RULES = {f.__name__: f for f in (megatron, bridge, nemo, torchtitan, deepspeed, nanotron, maxtext, accelerate, fsdp)}
+RULES = {f.__name__: f for f in (megatron, megatron_deepspeed, bridge, nemo, torchtitan, deepspeed, nanotron, maxtext, accelerate, fsdp)}
 
 
 @pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize(("framework", "dialect"), STACKS, ids=[dialect for _, dialect in STACKS])
+@pytest.mark.parametrize(("framework", "dialect"), STACKS, ids=["-".join(dict.fromkeys(stack)) for stack in STACKS])
 def test_rules_of_the_release(meshwright, tmp_path, framework, dialect, model):
     gpus, batch = MODELS[model]
     path = tmp_path / "launch"
@@ -255,17 +277,40 @@ def test_rules_of_the_release(meshwright, tmp_path, framework, dialect, model):
         pytest.skip(f"{framework} runs no layout of {model}: {max(answer['refused'], key=answer['refused'].get)}")
     assert result.returncode == 0, result.stderr
     answer = json.loads(result.stdout)
-    RULES[dialect](pairs(answer["flags"]), gpus, batch, model)
+    RULES[dialect.replace("-", "_")](pairs(answer["flags"]), gpus, batch, model)
     text = path.read_text()
     assert "predicted" in text and "assumed" in text
-    # Round trip: the file gives the layout again.
-    name = path.rename(tmp_path / {"deepspeed": "launch.json", "nanotron": "launch.yaml", "accelerate": "launch.yaml",
-                                   "fsdp": "launch.yaml", "maxtext": "launch.yaml"}.get(dialect, "launch.sh"))
-    reader = {"bridge": "megatron-bridge", "nemo": "nemo", "accelerate": "hf-trainer", "fsdp": "llm-foundry"}.get(dialect, framework)
-    back = meshwright("import", "launch", name, "--framework", reader, "--model", model, "--cluster", "dgx-h100", "--gpus", gpus,
-                      "--seq-len", 4096)
+    # Round trip: the file, whatever its name, gives the layout and the step again.
+    back = meshwright("import", "launch", path, "--model", model, "--cluster", "dgx-h100", "--gpus", gpus, "--seq-len", 4096)
     assert back.returncode == 0, back.stderr
     job, best = json.loads(back.stdout), answer["best"]["layout"]
-    assert (job["global_batch"], job["seq_len"]) == (batch, 4096)
-    for key in ("tp", "cp", "pp", "micro_batch", "zero_stage") + (("recompute",) if dialect in WHOLE_BLOCKS else ()):
-        assert job["layout"].get(key, 1) == best[key], key
+    assert (job["global_batch"], job["seq_len"], job["framework"]) == (batch, 4096, READ_AS.get(dialect, framework))
+    job["framework"] = framework  # another profile where a dialect serves two
+    written = tmp_path / "job.json"
+    written.write_text(json.dumps(job))
+    result = meshwright("predict", written, "--json")
+    assert result.returncode == 0, result.stderr
+    predicted = json.loads(result.stdout)
+    layout = predicted["layout"]
+    depends = {"vp": best["pp"] > 1, "ep": best["ep"] > 1, "sequence_parallel": best["tp"] > 1}
+    for key in EVERY + tuple(key for key, counts in depends.items() if counts):
+        assert layout.get(key) == best.get(key), key
+    assert predicted["step_time_s"] == pytest.approx(answer["best"]["step_time_s"], rel=1e-9)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_megatron_file_says_its_model(meshwright, tmp_path, model):
+    """Without --model: sizes, layout and step come back from the file alone."""
+    gpus, batch = MODELS[model]
+    path = tmp_path / "launch.sh"
+    ask = ["--cluster", "dgx-h100", "--gpus", gpus]
+    planned = meshwright("plan", "--model", model, *ask, "--global-batch", batch, "--seq-len", 4096, "--top", 1, "--json",
+                         "--launch", path)
+    assert planned.returncode == 0, planned.stderr
+    written = tmp_path / "job.json"
+    back = meshwright("import", "launch", path, *ask, "--output", written)
+    assert back.returncode == 0, back.stderr
+    result = meshwright("predict", written, "--json")
+    assert result.returncode == 0, result.stderr
+    expected = json.loads(planned.stdout)["best"]["step_time_s"]
+    assert json.loads(result.stdout)["step_time_s"] == pytest.approx(expected, rel=1e-9)

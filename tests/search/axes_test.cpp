@@ -54,6 +54,8 @@ TEST(Axes, BadTextsNameWhatIsExpected) {
   EXPECT_EQ(refusal(fix, {"tp=eight"}), "--fix: tp: found 'eight', expected a whole number from 1 to 4096");
   EXPECT_EQ(refusal(fix, {"tp=0"}), "--fix: tp: found '0', expected a whole number from 1 to 4096");
   EXPECT_EQ(refusal(fix, {"tp"}), "--fix: found 'tp', expected tp=VALUE");
+  EXPECT_EQ(refusal(fix, {"tp="}), "--fix: found 'tp=', expected tp=VALUE");
+  EXPECT_EQ(refusal(exclude, {"cp="}), "--fix: found 'cp=', expected one value to leave out, as in cp=1");
   EXPECT_EQ(refusal(fix, {""}), "--fix: found '', expected AXIS=VALUE, as in tp=8");
   EXPECT_EQ(refusal(fix, {"recompute=ful"}), "--fix: recompute: unknown value 'ful' (did you mean 'full'?)");
   EXPECT_EQ(refusal(fix, {"tp=8", "tp=4"}), "--fix: tp cannot be both 8 and 4");

@@ -33,7 +33,9 @@ struct Row {
 
 std::vector<Bytes> sizes(const Options& o) {
   const Bytes begin = parse_message_size(o.begin, "-b"), end = parse_message_size(o.end, "-e");
-  if (begin.value() < 1 || end < begin) throw Error("-b", "expected sizes with 1 <= begin <= end");
+  if (begin.value() < 1) throw Error("-b", fmt::format("found '{}', expected at least 1 byte", o.begin));
+  if (end < begin)
+    throw Error("-e", fmt::format("found '{}', expected at least -b, which is '{}'", o.end, o.begin));
   if (!(o.factor > 1)) throw Error("-f", fmt::format("found {}, expected a factor above 1", o.factor));
   std::vector<Bytes> all;
   for (double b = begin.value(); b <= end.value() * (1 + 1e-9); b *= o.factor)
@@ -170,6 +172,18 @@ void check_channels(const Options& o) {
                 fmt::format("found {}, expected at most --max-nchannels {}", o.least_channels, o.most_channels));
 }
 
+/// The library's members by the flags that they came from.
+std::vector<Row> timed_rows(CostModel model, const CollectiveTable& table, const Options& o, const Cluster& cluster) {
+  try {
+    return model == CostModel::calibrated ? calibrated_rows(table, o, cluster)
+                                          : modelled_rows(model, table, o, cluster);
+  } catch (const Error& e) {
+    if (e.where() == "algorithm") throw Error("--algo", e.what_happened());
+    if (e.where() == "protocol") throw Error("--proto", e.what_happened());
+    throw;
+  }
+}
+
 void run(const Options& o, const Globals& globals) {
   if (o.policy != "fastest" && o.policy != "nccl") {
     const std::vector<std::string> valid = {"fastest", "nccl"};
@@ -186,8 +200,7 @@ void run(const Options& o, const Globals& globals) {
     return print_diagnosis(o.seen, asked, cluster, o.json);
   }
   const CostModel model = parse_cost_model(o.cost_model, "--cost-model");
-  const std::vector<Row> rows =
-      model == CostModel::calibrated ? calibrated_rows(table, o, cluster) : modelled_rows(model, table, o, cluster);
+  const std::vector<Row> rows = timed_rows(model, table, o, cluster);
   const double factor = busbw_factor(table.collective, table.ranks).value();
   if (o.json) {
     Json document = {
