@@ -18,7 +18,8 @@ std::string_view trimmed(std::string_view text) {
 /// The key that a line starts with, quotes and all: letters, digits and what joins them.
 std::string_view key_of(std::string_view line) {
   const auto in_key = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || std::string_view("_-./\"'").find(c) != std::string_view::npos;
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+           std::string_view("_-./\"'").find(c) != std::string_view::npos;
   };
   std::size_t length = 0;
   while (length < line.size() && in_key(line[length])) ++length;

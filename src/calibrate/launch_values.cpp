@@ -234,8 +234,7 @@ class Words {
   /// A value in place of its variable: one word in quotes and in assignments, else the words that blanks make of it.
   void unfold(const std::string& value) {
     unfolded_ += value.size();
-    if (unfolded_ > most_bytes)
-      refuse_size(fmt::format("{}:{}", name_, line_), "found variables that stand for texts");
+    if (unfolded_ > most_bytes) refuse_size(fmt::format("{}:{}", name_, line_), "found variables that stand for texts");
     if (quote_ != '\0' || name_length() > 0) {
       word_ += value;
       open_ = true;
@@ -337,10 +336,14 @@ LaunchValues read_launch_values(const std::filesystem::path& path) {
   const std::string text = read_file(path), name = path.string();
   if (text.size() > most_bytes) refuse_size(name, "found a file");
   switch (launch_format(text, path.extension().string())) {
-    case LaunchFormat::json: return read_json(text, name);
-    case LaunchFormat::yaml: return read_yaml(text, name);
-    case LaunchFormat::toml: return read_toml(text, name);
-    case LaunchFormat::script: break;
+    case LaunchFormat::json:
+      return read_json(text, name);
+    case LaunchFormat::yaml:
+      return read_yaml(text, name);
+    case LaunchFormat::toml:
+      return read_toml(text, name);
+    case LaunchFormat::script:
+      break;
   }
   return read_command_line(text, name);
 }

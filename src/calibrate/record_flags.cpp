@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-#include "meshwright/core/text.hpp"
 #include "core/embedded.hpp"
+#include "meshwright/core/text.hpp"
 
 namespace meshwright::calibrate {
 namespace {

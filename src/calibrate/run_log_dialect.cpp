@@ -66,8 +66,8 @@ LogStep read_step(const Reader& reader) {
 }
 
 LogDialect read_dialect(const Reader& reader) {
-  reader.allow_only(
-      {"name", "title", "framework", "sources", "marks", "tells", "step", "memory", "model_block", "phrases", "settings"});
+  reader.allow_only({"name", "title", "framework", "sources", "marks", "tells", "step", "memory", "model_block",
+                     "phrases", "settings"});
   LogDialect d;
   d.name = reader.at("name").string();
   d.title = reader.at("title").string();

@@ -100,8 +100,9 @@ class Pipeline {
     const int parts = pp_ * std::max(1, count(layout_, "vp"));
     const int all = needed_layers("that an end of the model counts as a layer") + 1;
     if (parts > all || all % parts != 0)
-      throw Error(where_, fmt::format("found {} layers with the end that counts as one, expected a multiple of {} parts",
-                                      all, parts));
+      throw Error(
+          where_,
+          fmt::format("found {} layers with the end that counts as one, expected a multiple of {} parts", all, parts));
     std::vector<int> stages(static_cast<std::size_t>(parts), all / parts);
     --(flag(said_, "embedding") ? stages.front() : stages.back());
     layout_["stages"] = stages;

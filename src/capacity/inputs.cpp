@@ -8,8 +8,8 @@
 #include <stdexcept>
 
 #include "capacity/fields.hpp"
-#include "core/normal.hpp"
 #include "core/embedded.hpp"
+#include "core/normal.hpp"
 #include "meshwright/core/units.hpp"
 
 namespace meshwright::capacity {

@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "meshwright/collectives/nccl_policy.hpp"
-#include "meshwright/core/text.hpp"
 #include "meshwright/core/error.hpp"
+#include "meshwright/core/text.hpp"
 
 namespace meshwright::collectives {
 namespace {

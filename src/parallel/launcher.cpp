@@ -50,7 +50,8 @@ constexpr std::array<Dialect, 10> dialects = {{
      {bit(Axis::tp) | bit(Axis::cp)},
      deepspeed_flags,
      Syntax::json,
-     "deepspeed train.py --deepspeed_config FILE; gradient_checkpointing and max_seq_length are arguments of the trainer",
+     "deepspeed train.py --deepspeed_config FILE; gradient_checkpointing and max_seq_length are arguments of the "
+     "trainer",
      true},
     {"accelerate",
      "accelerate 1.15 (16cb6eb80d, 2026-07-24), FSDP 2",

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <functional>
 
-#include "meshwright/parallel/constraints.hpp"
 #include "core/divisors.hpp"
+#include "meshwright/parallel/constraints.hpp"
 #include "meshwright/parallel/placement.hpp"
 
 namespace meshwright::parallel {

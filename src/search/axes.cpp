@@ -166,9 +166,8 @@ void exclude(Filter& filter, std::string_view text, const std::string& where) {
   each_part(text, where, [&](const AxisRow& row, std::string_view value, std::string_view part) {
     if (!value.empty()) return filter.exclude(row.axis, value_of(row, value, where), where);
     if (row.off && !part.ends_with('=')) return filter.fix(row.axis, *row.off, where);
-    throw Error(where,
-                fmt::format("found '{}', expected one value to leave out, as in {}={}", part, row.name,
-                            row.words.empty() ? "1" : row.words.back()));
+    throw Error(where, fmt::format("found '{}', expected one value to leave out, as in {}={}", part, row.name,
+                                   row.words.empty() ? "1" : row.words.back()));
   });
 }
 

@@ -148,8 +148,8 @@ TEST(LaunchPipelines, StatedEnds) {
 // An embedding that counts as a layer: 31 layers over 4 stages of 8.
 TEST(LaunchPipelines, OneEndCounts) {
   const LogCompletion cluster{.cluster = "dgx-h100", .gpus = 64};
-  const std::string sizes = std::string(megatron) +
-                            "--num-layers 31 --hidden-size 4096 --num-attention-heads 32 --vocab-size 32000 ";
+  const std::string sizes =
+      std::string(megatron) + "--num-layers 31 --hidden-size 4096 --num-attention-heads 32 --vocab-size 32000 ";
   EXPECT_THAT(layout_of(sizes + "--account-for-embedding-in-pipeline-split", cluster).stages, ElementsAre(7, 8, 8, 8));
   EXPECT_THAT(layout_of(sizes + "--account-for-loss-in-pipeline-split", cluster).stages, ElementsAre(8, 8, 8, 7));
 }
@@ -158,9 +158,10 @@ TEST(LaunchPipelines, NemoAndBridge) {
   const std::string bridge =
       "train.micro_batch_size=1 train.global_batch_size=256 model.seq_length=4096 "
       "model.tensor_model_parallel_size=2 model.pipeline_model_parallel_size=4 mixed_precision=bf16_mixed ";
-  const auto layout = layout_of(bridge + "model.virtual_pipeline_model_parallel_size=2 "
-                                         "model.recompute_granularity=full model.recompute_method=block "
-                                         "model.recompute_num_layers=2 model.num_layers_in_first_pipeline_stage=2");
+  const auto layout = layout_of(bridge +
+                                "model.virtual_pipeline_model_parallel_size=2 "
+                                "model.recompute_granularity=full model.recompute_method=block "
+                                "model.recompute_num_layers=2 model.num_layers_in_first_pipeline_stage=2");
   EXPECT_EQ(layout.vp, 2);
   EXPECT_EQ(layout.recompute_layers, 2);
   EXPECT_THAT(layout.stages, ElementsAre(2, 10, 10, 10));

@@ -34,8 +34,7 @@ struct Row {
 std::vector<Bytes> sizes(const Options& o) {
   const Bytes begin = parse_message_size(o.begin, "-b"), end = parse_message_size(o.end, "-e");
   if (begin.value() < 1) throw Error("-b", fmt::format("found '{}', expected at least 1 byte", o.begin));
-  if (end < begin)
-    throw Error("-e", fmt::format("found '{}', expected at least -b, which is '{}'", o.end, o.begin));
+  if (end < begin) throw Error("-e", fmt::format("found '{}', expected at least -b, which is '{}'", o.end, o.begin));
   if (!(o.factor > 1)) throw Error("-f", fmt::format("found {}, expected a factor above 1", o.factor));
   std::vector<Bytes> all;
   for (double b = begin.value(); b <= end.value() * (1 + 1e-9); b *= o.factor)

@@ -80,7 +80,7 @@ void add_search_options(CLI::App& command, SearchChoices& c) {
   command.add_option("--why-not", c.why_not, "What stands in the way of a layout that you expected: tp=8,pp=4")
       ->type_name("AXIS=VALUE,")
       ->check(some_text());
-  command.add_option("--open", c.open, fmt::format("Also search {}", fmt::join(open_choices(), ", ")))
+  command.add_option("--open", c.open, fmt::format("Also: {}", fmt::join(open_choices(), ",")))
       ->type_name("NAME,")
       ->delimiter(',');
   command.add_option("--top", c.options.top, "Layouts to show")->check(whole_number(1, 1000))->capture_default_str();
