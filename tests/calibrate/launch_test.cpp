@@ -90,7 +90,8 @@ struct Imported {
 };
 
 Imported imported(std::string_view text, const LogCompletion& completion) {
-  const std::filesystem::path path = std::filesystem::temp_directory_path() / "meshwright_launch_test.txt";
+  const std::filesystem::path path =
+      std::filesystem::temp_directory_path() / fmt::format("meshwright_launch_{}.txt", ::getpid());
   std::ofstream(path, std::ios::binary) << text;
   const RunLog launch = read_launch(path);
   std::filesystem::remove(path);

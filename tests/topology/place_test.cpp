@@ -43,7 +43,7 @@ TEST(PlaceGroup, LargeGroupsCrossTheSpine) {
 // Two ranks 64 apart lie within 72 accelerators, but 144 of them are no two blocks of 128 in racks of 72.
 TEST(PlaceGroup, IsOverTheNetworkWhereNotAllGroupsFitIntoDomains) {
   EXPECT_TRUE(place_group(nvl72(36), 2, 64).over_network());
-  EXPECT_FALSE(place_group(nvl72(36), 8, 8).over_network());
+  EXPECT_FALSE(place_group(nvl72(36), 8, 1).over_network());
   EXPECT_TRUE(place_group(dgx_h100(2), 16, 1).over_network());
 }
 

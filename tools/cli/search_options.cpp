@@ -73,7 +73,7 @@ void add_search_options(CLI::App& command, SearchChoices& c) {
       ->type_name("SIZE")
       ->check(some_text());
   command.add_flag("--max-tp-domain", c.options.space.tp_in_domain, "Tensor parallelism only inside a scale-up domain");
-  command.add_option("--objective", c.objective, objective_names() + " (time)")->type_name("NAME")->check(some_text());
+  command.add_option("--objective", c.objective, objective_names())->type_name("NAME")->check(some_text());
   command.add_option("--pareto", c.pareto, "Also what nothing beats in all of them: time,memory")
       ->type_name("NAME,NAME")
       ->check(some_text());
