@@ -1,5 +1,7 @@
 // Launch configurations: words of a shell, formats by content, and the layout that comes of other terms.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
