@@ -42,6 +42,14 @@ class Collected {
     if (store_) store_->commit();
     return results_.size();
   }
+  /// What there is, if the store still takes it: the error that ended the sweep is the one to tell.
+  void keep() noexcept {
+    try {
+      commit();
+    } catch (...) {
+      return;
+    }
+  }
   std::vector<Result> in_order() {
     std::ranges::sort(results_, {}, &Result::index);
     return std::move(results_);
@@ -78,7 +86,7 @@ Swept sweep(const Scenario& scenario, const hardware::Catalog& catalog, const Wh
   try {
     swept.interrupted = !share_work(open.size(), planners.size(), plan, poll);
   } catch (...) {
-    collected.commit();
+    collected.keep();
     throw;
   }
   collected.commit();

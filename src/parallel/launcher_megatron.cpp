@@ -93,6 +93,11 @@ void add_experts(Flags& flags, const Job& job, const Layout& layout) {
     add(flags, "moe-router-num-groups", m.expert_groups);
     add(flags, "moe-router-group-topk", m.groups_per_token);
   }
+  if (m.router_bias) {
+    // The bias of a router that balances without a loss asks for sigmoid scores (transformer_config.py).
+    add(flags, "moe-router-score-function", "sigmoid");
+    flags.emplace_back("--moe-router-enable-expert-bias");
+  }
   flags.emplace_back("--moe-grouped-gemm");
   const TokenDispatch dispatch = megatron_dispatch(job, layout, "megatron");
   if (!dispatch.type.empty()) add(flags, "moe-token-dispatcher-type", dispatch.type);

@@ -74,7 +74,7 @@ def test_measurements_that_are_none(measured, tmp_path):
 
 def test_times_of_next_to_nothing(tmp_path):
     record = {"id": "c", "hardware": {"gpu": "H100-SXM5-80GB"}, "ranks": 8, "collective": "all_reduce", "rows": [{"bytes": 8, "time_us": 1e-320}]}
-    refused(Run("validate", write(tmp_path / "c.jsonl", record)), "c.jsonl:1:/rows/0", "1e-6")
+    refused(Run("validate", write(tmp_path / "c.jsonl", record)), "c.jsonl:1:/rows/0", "1e-06")
 
 
 def test_networks_of_next_to_nothing(tmp_path):
