@@ -252,7 +252,7 @@ class Layout:
         ...
     def __hash__(self) -> int:
         ...
-    def __init__(self, *, tp: int = 1, cp: int = 1, pp: int = 1, vp: int = 1, dp: int = 1, ep: int = 1, etp: int | None = None, micro_batch: int = 1, zero_stage: int = 1, hsdp_shard: int = 0, sequence_parallel: bool = True, recompute: str = 'none', schedule: str = '1f1b', stage_split: str = 'automatic', overlap_grad_reduce: bool = True, overlap_param_gather: bool = True, tp_comm_overlap: bool = False, ep_comm_overlap: bool = False, overlap_p2p: bool = True, cp_kind: str | None = None, stages: list[int] | None = None, order: str | None = None) -> None:
+    def __init__(self, *, tp: int = 1, cp: int = 1, pp: int = 1, vp: int = 1, dp: int = 1, ep: int = 1, etp: int | None = None, micro_batch: int = 1, zero_stage: int = 1, hsdp_shard: int = 0, sequence_parallel: bool = True, recompute: str = 'none', recompute_layers: int = 0, schedule: str = '1f1b', stage_split: str = 'automatic', overlap_grad_reduce: bool = True, overlap_param_gather: bool = True, tp_comm_overlap: bool = False, ep_comm_overlap: bool = False, overlap_p2p: bool = True, cp_kind: str | None = None, stages: list[int] | None = None, order: str | None = None) -> None:
         """
         Every field has the default that a layout in a job file has.
         """
@@ -387,6 +387,14 @@ class Layout:
         """
     @recompute.setter
     def recompute(self, value: str) -> None:
+        ...
+    @property
+    def recompute_layers(self) -> int:
+        """
+        under full recompute, layers of each stage or chunk; 0 = all
+        """
+    @recompute_layers.setter
+    def recompute_layers(self, value: int) -> None:
         ...
     @property
     def schedule(self) -> str:
