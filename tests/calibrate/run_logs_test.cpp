@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <filesystem>
@@ -30,7 +31,9 @@ std::string sample(const std::string& name) {
 /// A file of the test's own that goes when it does.
 struct Scratch {
   std::filesystem::path path;
-  explicit Scratch(const std::string& name) : path(std::filesystem::temp_directory_path() / ("meshwright_" + name)) {}
+  /// Of this process: tests run beside one another.
+  explicit Scratch(const std::string& name)
+      : path(std::filesystem::temp_directory_path() / fmt::format("meshwright_{}_{}", ::getpid(), name)) {}
   ~Scratch() { std::filesystem::remove(path); }
   void write(std::string_view text) const { std::ofstream(path, std::ios::binary) << text; }
 };

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <sqlite3.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <random>
@@ -17,7 +18,7 @@ namespace {
 using ::testing::HasSubstr;
 
 std::filesystem::path scratch(const std::string& name) {
-  return std::filesystem::temp_directory_path() / ("meshwright_trace_" + name);
+  return std::filesystem::temp_directory_path() / ("meshwright_trace_" + std::to_string(::getpid()) + "_" + name);
 }
 struct Removed {
   std::filesystem::path path;
