@@ -20,7 +20,9 @@ using testing::HasSubstr;
 /// A folder of its own that is gone with the test.
 class Folder {
  public:
-  Folder() : path_(std::filesystem::temp_directory_path() / ("meshwright-overlay-" + std::to_string(++count()))) {
+  Folder()
+      : path_(std::filesystem::temp_directory_path() /
+              ("meshwright-overlay-" + std::to_string(::getpid()) + "-" + std::to_string(++count()))) {
     std::filesystem::remove_all(path_);
     std::filesystem::create_directories(path_);
   }
