@@ -40,6 +40,7 @@ class Making {
     check_precision();
     complete_recipe(parts_, spec_.recipe);
     choose_work_time();
+    tell_of_offload();
     if (spec_.collectives) parts_.collectives = read_collective_choices(*spec_.collectives);
     if (spec_.layout) parts_.layout = complete_layout(*spec_.layout);
     return std::move(parts_);
@@ -79,6 +80,13 @@ class Making {
       assume(fmt::format("steps of this model, sequence and format take {:.3g} times what their figures say (own runs)",
                          work.time));
     }
+  }
+
+  void tell_of_offload() {
+    if (!parts_.recipe.offload.parameters && !parts_.recipe.offload.gradients) return;
+    assume(
+        "offload: shards of parameters and gradients cross the host link behind compute; the optimizer's update on the "
+        "host has its time");
   }
 
   void choose_document() {

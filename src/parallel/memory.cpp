@@ -143,14 +143,14 @@ MemoryConstants memory_constants(const Job& job) {
   const DType compute = job.precision.rest;
   const StateBytes states = state_bytes(r.states, compute);
   const bool adapters = r.trainable.kind == TrainableKind::lora;
-  return {.frozen_bytes = bytes_of(adapters ? r.trainable.base : r.states.weights, compute),
+  return {.frozen_bytes = r.offload.parameters ? 0 : bytes_of(adapters ? r.trainable.base : r.states.weights, compute),
           .adapters = adapters,
-          .parameter_bytes = states.weights,
-          .gradient_bytes = states.gradients,
+          .parameter_bytes = r.offload.parameters ? 0 : states.weights,
+          .gradient_bytes = r.offload.gradients ? 0 : states.gradients,
           .optimizer_bytes = r.offload.optimizer ? 0 : states.optimizer,
           .cached_weight_bytes = cached_weight_bytes(job),
           .weight_gradient_bytes = f.weight_gradient_bytes,
-          .low_precision_weights = r.precision.low_precision_weights,
+          .low_precision_weights = r.precision.low_precision_weights && !r.offload.parameters,
           .gathered_parameter_bytes = bytes_of(r.precision.gather, compute),
           .gathered_gradient_bytes = bytes_of(r.states.gathered_gradients, compute),
           .gathered_layers = f.gathered_layers,

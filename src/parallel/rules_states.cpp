@@ -33,6 +33,17 @@ constexpr RuleRow states[] = {
        return {fmt::format("zero_stage 3 and a multiple of hsdp_shard {}", l.hsdp_shard),
                fmt::format("zero_stage {}, dp * cp {}", l.zero_stage, l.dp * l.cp)};
      }},
+    {.name = "offload of shards",
+     .refuses =
+         [](const Job& job, const Layout& l) noexcept {
+           const RecipeOffload& host = job.recipe.offload;
+           return (host.parameters && l.zero_stage < 3) || (host.gradients && l.zero_stage < 2);
+         },
+     .words = [](const Job& job, const Layout& l) -> RuleWords {
+       return {fmt::format("zero_stage {} for {} on the host", job.recipe.offload.parameters ? 3 : 2,
+                           job.recipe.offload.parameters ? "parameters" : "gradients"),
+               fmt::format("zero_stage {}", l.zero_stage)};
+     }},
     {.name = "overlap_param_gather",
      .refuses =
          [](const Job& job, const Layout& l) noexcept {

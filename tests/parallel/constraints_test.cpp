@@ -1,5 +1,6 @@
 #include "meshwright/parallel/constraints.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -241,6 +242,15 @@ TEST(Constraints, EveryRuleRefusesInWords) {
     const Violation v = violation_of(job, e.layout, rule);
     EXPECT_FALSE(v.needed.empty()) << v.rule;
     EXPECT_FALSE(v.available.empty()) << v.rule;
+  }
+  for (const char* shards : {"parameters", "gradients"}) {
+    const std::string recipe = fmt::format(R"({{"offload": {{"{}": true}}}})", shards);
+    const Job host = with_recipe(test_job(dense, 8, 4096, 64, "deepspeed"), recipe.c_str());
+    const Rule rule = refused_by(host, {.dp = 8, .zero_stage = 1});
+    ASSERT_NE(rule, nullptr) << shards;
+    EXPECT_EQ(refused_by(host, {.dp = 8, .zero_stage = 3}), nullptr) << shards;
+    EXPECT_FALSE(violation_of(host, {.dp = 8, .zero_stage = 1}, rule).needed.empty());
+    ++hits[index_of(rule)];
   }
   const Job large = test_job(llama_405b(), 8, 8192, 8);
   ASSERT_EQ(refused_by(large, {.tp = 8}), nullptr);

@@ -1,6 +1,6 @@
 #include "meshwright/parallel/memory.hpp"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <cmath>
 
@@ -240,6 +240,17 @@ TEST(Memory, IsRefusedWhereItIsSaidNotToFit) {
 
 TEST(Memory, OffloadedOptimizerLeavesTheDevice) {
   EXPECT_EQ(memory(offloaded(test_job(llama_8b(), 8, 4096, 64)), {.dp = 8}).optimizer, Bytes{});
+}
+
+// ZeRO-Offload and ZeRO-Infinity: what the host holds, the device does not.
+TEST(Memory, OffloadedShardsLeaveTheDevice) {
+  const Job job = test_job(llama_8b(), 8, 4096, 64, "deepspeed");
+  const Layout layout{.dp = 8, .zero_stage = 3};
+  const Job host = with_recipe(job, R"({"offload": {"optimizer": true, "gradients": true, "parameters": true}})");
+  const Memory m = memory(host, layout);
+  EXPECT_EQ(m.weights + m.gradients + m.optimizer, Bytes{});
+  EXPECT_GT(memory(job, layout).weights, Bytes{});
+  EXPECT_THAT(host.assumptions, testing::Contains(testing::HasSubstr("offload: shards")));
 }
 
 TEST(Memory, IsThatOfTheWorstStage) {
