@@ -125,6 +125,15 @@ void check_formats(const JobParts& job, const std::optional<Reader>& stated) {
     refuse("precision", "attention",
            fmt::format("found fp8, {} has no such matrix units; expected compute", job.cluster.accelerator.name));
   }
+  const StateFormat head = r.precision.head;
+  if (head != StateFormat::compute && head != StateFormat::fp8 && head != StateFormat::fp32) {
+    refuse("precision", "head",
+           fmt::format("found {}, expected compute, fp8 or fp32", state_format_names[static_cast<std::size_t>(head)]));
+  }
+  if (head == StateFormat::fp32 && job.cluster.accelerator.peak(DType::fp32).value() <= 0) {
+    refuse("precision", "head",
+           fmt::format("found fp32, {} has no such units; expected compute", job.cluster.accelerator.name));
+  }
   if (r.states.weights == StateFormat::none) refuse("states", "weights", "found none, expected a format");
   if (r.states.gradients == StateFormat::none) refuse("states", "gradients", "found none, expected a format");
   if (r.activations.activation_input == StateFormat::none)

@@ -45,6 +45,13 @@ bool in_gemm_format(const Operator& op, const Job& job) {
   return op.low_precision || (op.part == OperatorPart::head && job.recipe.precision.head == StateFormat::fp8);
 }
 
+/// What the operator's product runs in.
+DType product_format(const Operator& op, const Job& job) {
+  if (in_gemm_format(op, job)) return job.precision.gemm;
+  return op.part == OperatorPart::head && job.recipe.precision.head == StateFormat::fp32 ? DType::fp32
+                                                                                         : job.precision.rest;
+}
+
 Kernels gemm_kernels(const Operator& op, const Job& job) {
   const Accelerator& device = job.cluster.accelerator;
   const Precision& recipe = job.precision;
@@ -61,7 +68,7 @@ Kernels gemm_kernels(const Operator& op, const Job& job) {
                       .n = n,
                       .k = k,
                       .groups = groups,
-                      .dtype = low ? recipe.gemm : recipe.rest,
+                      .dtype = product_format(op, job),
                       .block_scaled = recipe.block_scaled,
                       .result_bytes = result_bytes,
                       .aligned = aligned},
@@ -161,7 +168,7 @@ Bytes dropped_selectively(const Operator& op, const Job& job) {
 Seconds least_time(const Operator& op, const Job& job) {
   if (!is_gemm(op)) return {};
   const Accelerator& device = job.cluster.accelerator;
-  const DType dtype = in_gemm_format(op, job) ? job.precision.gemm : job.precision.rest;
+  const DType dtype = product_format(op, job);
   const GemmEfficiency& e = efficiency_of(device.efficiency, {dtype, job.precision.block_scaled});
   const double products = training_of(op, job).gradients ? 3 : 2;
   const Flops work = Flops::base(products * 2 * op.groups * op.m * op.n * op.k);

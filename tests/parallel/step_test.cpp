@@ -126,6 +126,18 @@ TEST(Step, UtilisationIsAgainstTheFastestFormat) {
               1e-12);
 }
 
+// A projection to the vocabulary in fp32 runs at the peak of fp32, far below that of bf16.
+TEST(Step, AHeadInFp32TakesItsTime) {
+  const Job job = job_on("dgx-h100", 8, llama_8b(), 8192, 8);
+  const Job precise = with_recipe(job, R"({"precision": {"head": "fp32"}})");
+  const auto computing = [](const Job& j) { return predict(j, {.tp = 8}).time.compute.value(); };
+  const double products = 3 * 2.0 * 8192 * 8 * 4096 * 128256 / 8;  // of a rank
+  const Accelerator& device = job.cluster.accelerator;
+  const double added = products / device.peak(DType::fp32).value() - products / device.peak(DType::bf16).value();
+  EXPECT_GT(computing(precise) - computing(job), 0.9 * added);
+  EXPECT_THROW(with_recipe(job, R"({"precision": {"head": "int4"}})"), Error);
+}
+
 TEST(Step, FasterPartsAreNeverSlower) {
   const Job job = job_on("dgx-h100", 64, llama_8b(), 8192, 128);
   for (const Layout& l : layouts_of_64()) {
