@@ -229,6 +229,7 @@ void estimate_money(const RunCase& run, const RunAssumptions& a, const Losses& l
   out.unpriced = std::move(bought.unpriced);
   out.cost = std::move(cost.cost);
   out.rented = cost.rented;
+  out.power_known = run.site.tdp.value() > 0;
   out.energy = cost.energy;
   out.carbon_kg = cost.carbon_kg;
   out.power = power.running * a.inputs("prices.pue");

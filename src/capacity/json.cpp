@@ -44,6 +44,7 @@ std::string to_json(const RunEstimate& e) {
   }
   out["rented"] = e.rented;
   out["unpriced"] = e.unpriced;
+  out["power_known"] = e.power_known;
   for (const auto& [key, tree] : {std::pair{"time", &e.time}, {"cost", &e.cost}, {"capex", &e.capex}})
     out[key] = json::parse(meshwright::to_json(*tree));
   return json_text(out);

@@ -409,3 +409,10 @@ def test_every_number_has_a_formula_or_a_source(tmp_path, meshwright):
     text = " ".join(answer["assumptions"])
     for name in ("prices.energy", "power.compute", "failures.rate_factor", "checkpoint.store_write"):
         assert name in text
+
+
+def test_power_that_nobody_publishes_is_said_to_be_missing(meshwright):
+    ask = ["plan", "--model", "llama-3-70b", "--cluster", "tpu-v5p-pod", "--framework", "maxtext", "--global-batch", 1120, "--seq-len", 4096,
+           "--tokens", "15T"]
+    assert "without the accelerators, whose power is not published" in meshwright(*ask).stdout
+    assert json.loads(meshwright(*ask, "--json").stdout)["best"]["run"]["power_known"] is False

@@ -85,6 +85,7 @@ std::string run_text(const RunEstimate& e) {
   if (!e.rented && priced) table.add({"purchase", format(Dollars::base(e.capex.value))});
   table.add({"power", fmt::format("{} at the meter, {} provisioned, {:.0f} MWh, {:.0f} t CO2e", format(e.power),
                                   format(e.provisioned), e.energy.value() / 3.6e9, e.carbon_kg / 1000)});
+  if (!e.power_known) table.add({"", "without the accelerators, whose power is not published"});
   std::string out = bold("Run") + "\n" + table.render() + "\n" + terms_text("wall time", e.time, false) + "\n";
   if (priced) out += terms_text(e.rented ? "rent" : "cost", e.cost, true) + "\n";
   return out;

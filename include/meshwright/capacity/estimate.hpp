@@ -84,6 +84,7 @@ struct RunEstimate {
   Term capex, cost;                ///< dollars
   bool rented = false;
   std::vector<std::string> unpriced;  ///< no cost where not empty and not rented
+  bool power_known = true;  ///< that of the accelerators; where nobody publishes it, power, energy and carbon lack it
   Joules energy{};
   Watts power{};        ///< at the meter while training
   Watts provisioned{};  ///< IT power to be connected
