@@ -23,7 +23,7 @@ void add_sizes(Flags& flags, const Job& job) {
   const Transformer& m = job.model;
   add(flags, "num-layers", m.layers);
   add(flags, "hidden-size", m.hidden);
-  add(flags, "ffn-hidden-size", m.ffn_hidden);
+  if (m.ffn_hidden > 0) add(flags, "ffn-hidden-size", m.ffn_hidden);  // all layers may be of experts
   add(flags, "num-attention-heads", m.heads);
   add(flags, "vocab-size", m.vocab);  // before padding
   add(flags, "seq-length", job.seq_len);
