@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 
 #include "core/normal.hpp"
 #include "meshwright/hardware/platform.hpp"

@@ -26,26 +26,25 @@ std::vector<double> over_the_fastest(std::span<const Survivor> survivors) {
   return times;
 }
 
+double step_time(const Outcome& o) { return o.time.value(); }
+double least_step_time(const Job&, Seconds time) { return time.value(); }
+
 double accelerator_seconds(const Job& job, Seconds time) { return job.accelerators * time.value(); }
 
 const std::array<Objective, 6>& table() {
   static const std::array<Objective, 6> rows = {
-      Objective{.name = "time",
-                .title = "step time",
-                .unit = "s",
-                .value = [](const Outcome& o) { return o.time.value(); },
-                .least = [](const Job&, Seconds time) { return time.value(); }},
+      Objective{.name = "time", .title = "step time", .unit = "s", .value = step_time, .least = least_step_time},
       Objective{.name = "p90",
                 .title = "step time that nine of ten runs stay below",
                 .unit = "s",
-                .value = [](const Outcome& o) { return o.time.value(); },
-                .least = [](const Job&, Seconds time) { return time.value(); },
+                .value = step_time,
+                .least = least_step_time,
                 .of_survivors = upper_bands},
       Objective{.name = "regret",
                 .title = "expected time over that of the fastest layout",
                 .unit = "",
-                .value = [](const Outcome& o) { return o.time.value(); },
-                .least = [](const Job&, Seconds time) { return time.value(); },
+                .value = step_time,
+                .least = least_step_time,
                 .of_survivors = over_the_fastest},
       Objective{.name = "memory",
                 .title = "device memory",

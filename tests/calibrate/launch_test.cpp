@@ -10,6 +10,7 @@
 
 #include "calibrate/launch_format.hpp"
 #include "calibrate/launch_values.hpp"
+#include "core/refusal.hpp"
 #include "meshwright/calibrate/run_logs.hpp"
 #include "meshwright/parallel/layout.hpp"
 
@@ -110,13 +111,8 @@ parallel::Layout layout_of(std::string_view text, const LogCompletion& completio
 }
 parallel::Layout megatron_layout(const std::string& more) { return layout_of(std::string(megatron) + more); }
 
-std::string refusal(const std::string& more) {
-  try {
-    megatron_layout(more);
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "";
+std::string refused(const std::string& more) {
+  return refusal([&] { megatron_layout(more); });
 }
 
 // megatron/training/arguments.py: layers (and the ends that count as one) / pp / layers a virtual stage.
@@ -134,14 +130,14 @@ TEST(LaunchPipelines, VirtualStagesByTheirLayers) {
   const auto layout = layout_of(std::string(megatron) + ends + "--num-layers-per-virtual-pipeline-stage 4", larger);
   EXPECT_EQ(layout.vp, 8);
   EXPECT_EQ(layout.stage_split, parallel::StageSplit::embedding);
-  EXPECT_THAT(refusal("--num-layers-per-virtual-pipeline-stage 3"), HasSubstr("found 3 layers a virtual stage"));
+  EXPECT_THAT(refused("--num-layers-per-virtual-pipeline-stage 3"), HasSubstr("found 3 layers a virtual stage"));
 }
 
 TEST(LaunchPipelines, StatedEnds) {
   EXPECT_THAT(megatron_layout("--decoder-first-pipeline-num-layers 5 --decoder-last-pipeline-num-layers 7").stages,
               ElementsAre(5, 10, 10, 7));
   EXPECT_THAT(megatron_layout("--decoder-first-pipeline-num-layers 5").stages, ElementsAre(5, 9, 9, 9));
-  EXPECT_THAT(refusal("--decoder-first-pipeline-num-layers 6"), HasSubstr("leaves 26"));
+  EXPECT_THAT(refused("--decoder-first-pipeline-num-layers 6"), HasSubstr("leaves 26"));
   const std::string layers = " --pipeline-model-parallel-layout 'Et*3|t*4|t*4|t*4|t*4|t*4|t*4|t*5L'";
   const auto layout = megatron_layout(layers);
   EXPECT_EQ(layout.vp, 2);
@@ -238,8 +234,8 @@ TEST(LaunchDialects, ASizeThatIsMissingIsNamed) {
 
 TEST(LaunchDialects, OnlyVariablesThatCountMustBeSet) {
   EXPECT_EQ(megatron_layout("--data-path $DATA --save $1 --load $(pwd)/x").tp, 2);
-  EXPECT_THAT(refusal("--pipeline-model-parallel-size ${PP}"), HasSubstr("found $PP as pipeline_model_parallel_size"));
-  EXPECT_THAT(refusal("--pipeline-model-parallel-size $((A / B))"), HasSubstr("$(...)"));
+  EXPECT_THAT(refused("--pipeline-model-parallel-size ${PP}"), HasSubstr("found $PP as pipeline_model_parallel_size"));
+  EXPECT_THAT(refused("--pipeline-model-parallel-size $((A / B))"), HasSubstr("$(...)"));
 }
 
 }  // namespace

@@ -4,18 +4,10 @@ import json
 
 import pytest
 
+from cli.hostile import JOB
 from conftest import refused
 
 PLAN = ["plan", "--cluster", "dgx-h100", "--nodes", "2", "--global-batch", "64", "--seq-len", "4096"]
-JOB = {
-    "model": "llama-3.1-8b",
-    "cluster": "dgx-h100",
-    "nodes": 1,
-    "seq_len": 4096,
-    "global_batch": 64,
-    "layout": {"tp": 2, "dp": 4},
-}
-
 
 def job(tmp_path, text=None, **changes):
     path = tmp_path / "job.json"
