@@ -300,14 +300,16 @@ TEST(Step, FirstKernelsOfADeviceReachAShareOfItsBest) {
 
 // All-to-all copies tokens before it sends them and sorts them again after it; DeepEP and HybridEP sort what came.
 TEST(Step, DispatchersThatSendOnceSortOnce) {
+  const Job job = job_on("dgx-h100", 8, mixture(16, 64, 8), 4096, 64);
   const auto moved = [&](const char* dispatcher) {
     const std::string recipe = fmt::format(R"({{"kernels": {{"dispatcher": "{}"}}}})", dispatcher);
-    Tables tables(with_recipe(job_on("dgx-h100", 8, mixture(16, 64, 8), 4096, 64), recipe.c_str()));
+    Tables tables(with_recipe(job, recipe.c_str()));
     KernelTimes times = mixture_block(tables, {.dp = 8, .ep = 8, .etp = 1}).forward_kernels;
     return times.of(OperatorKind::memory_bound).value();
   };
   const double reached = 8 * (1 - std::pow(7.0 / 8, 8));
-  const double saved = 2 * 2 * mixture(16, 64, 8).hidden * 4096.0 * (1 + 8 + 2 * 8 - (reached + 8));
+  const double vectors = 2 * 4096.0 * (1 + 8 + 2 * 8 - (reached + 8));  // copied and copied back
+  const double saved = job.framework.kernels.memory_traffic * 2 * job.model.hidden * vectors;
   const Accelerator& device = builtin_catalog().accelerator("H100-SXM5-80GB");
   const double rate = device.memory_bandwidth.value() * device.efficiency.memory.fraction;
   EXPECT_NEAR(moved("all-to-all") - moved("hybridep"), saved / rate, 0.01 * saved / rate);
@@ -474,7 +476,7 @@ TEST(Step, RackOf72IsTakenInEqualParts) {
   const Job job = job_on("gb200-nvl72", 256, mixture(16, 64, 8), 4096, 1024);
   const Layout l{.dp = 256, .ep = 64, .etp = 1};
   const Step s = step_of(job, l);
-  EXPECT_LT(s.time.expert_parallel.value(), 0.5 * s.time.compute.value());
+  EXPECT_LT(s.time.expert_parallel.value(), 0.6 * s.time.compute.value());
 }
 
 }  // namespace
