@@ -8,6 +8,7 @@
 
 #include "calibrate/measured.hpp"
 #include "calibrate/record_hardware.hpp"
+#include "meshwright/collectives/nccl_policy.hpp"
 #include "meshwright/core/text.hpp"
 
 namespace meshwright::calibrate {
@@ -35,6 +36,7 @@ bool is_type(const std::string& word) {
 struct PrintedRow {
   MeasuredRow row;
   double algbw = 0, busbw = 0;
+  bool in_rings = false;  ///< of a type that switches don't reduce
 };
 
 /// size count type [redop] [root] time algbw busbw: the numbers after the type, a root of -1 or a rank among them.
@@ -57,8 +59,10 @@ std::optional<PrintedRow> read_row(const std::vector<std::string>& words) {
                                 : 0;
   if (!size || *size <= 0 || *size > most_message_bytes || numbers.size() < first + 3) return std::nullopt;
   if (!(numbers[first] >= least_message_us && numbers[first] <= most_message_us)) return std::nullopt;
-  return PrintedRow{
-      {Bytes::base(*size), Seconds::base(numbers[first] * 1e-6), {}}, numbers[first + 1], numbers[first + 2]};
+  return PrintedRow{{Bytes::base(*size), Seconds::base(numbers[first] * 1e-6), {}},
+                    numbers[first + 1],
+                    numbers[first + 2],
+                    !nvls_reduces(*type)};
 }
 
 std::optional<Collective> named_in(const std::string& line) {
@@ -117,6 +121,7 @@ NcclTestsLog read_nccl_tests_log(std::string_view text, std::string name) {
     }
     if (const auto row = read_row(words)) {
       log.rows.push_back(row->row);
+      log.in_rings = log.in_rings || row->in_rings;
       if (row->row.bytes >= largest.row.bytes) largest = *row;
     }
   }
@@ -145,6 +150,7 @@ CollectiveTable table_of_log(const NcclTestsLog& log, const Cluster& cluster, st
   table.place = place_group(cluster, table.ranks, 1);
   table.platform = platform_of(cluster);
   table.rows = log.rows;
+  if (log.in_rings) table.options.nvls = false;
   follow_tuner(table, cluster);
   return table;
 }

@@ -3,6 +3,7 @@
 
 #include "core/json_text.hpp"
 #include "meshwright/core/document.hpp"
+#include "meshwright/core/limits.hpp"
 #include "meshwright/hardware/cluster_file.hpp"
 #include "meshwright/hardware/schema.hpp"
 #include "meshwright/parallel/job.hpp"
@@ -11,8 +12,6 @@
 
 namespace meshwright::parallel {
 namespace {
-
-constexpr int largest_count = 1 << 24;
 
 /// A name, a path (read at once, so that a file and its words are the same) or an object.
 ClusterSpec read_cluster(const Reader& cluster) {

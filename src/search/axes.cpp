@@ -12,33 +12,16 @@ namespace {
 
 constexpr std::array<std::string_view, 2> switch_names = {"false", "true"};
 
-AxisRow axis(Axis axis, std::string_view key, std::optional<int> off = {}) {
-  const LayoutField& f = layout_field(key);
-  return {axis,    f.key,  f.get, f.set, f.is_switch ? std::span<const std::string_view>(switch_names) : f.names,
-          f.least, f.most, off};
+/// A row for every field of a layout, in its order, which is that of Axis.
+std::vector<AxisRow> rows_of_fields() {
+  std::vector<AxisRow> all;
+  for (const LayoutField& f : layout_fields()) {
+    const auto words = f.is_switch ? std::span<const std::string_view>(switch_names) : f.names;
+    all.push_back({static_cast<Axis>(all.size()), f.key, f.get, f.set, words, f.least, f.most, f.plain});
+  }
+  return all;
 }
-
-const std::array<AxisRow, axis_count> rows = {axis(Axis::tp, "tp", 1),
-                                              axis(Axis::cp, "cp", 1),
-                                              axis(Axis::pp, "pp", 1),
-                                              axis(Axis::vp, "vp", 1),
-                                              axis(Axis::dp, "dp", 1),
-                                              axis(Axis::ep, "ep", 1),
-                                              axis(Axis::etp, "etp", 1),
-                                              axis(Axis::micro_batch, "micro_batch", 1),
-                                              axis(Axis::zero_stage, "zero_stage", 0),
-                                              axis(Axis::hsdp_shard, "hsdp_shard", 0),
-                                              axis(Axis::recompute, "recompute", 0),
-                                              axis(Axis::recompute_layers, "recompute_layers", 0),
-                                              axis(Axis::schedule, "schedule"),
-                                              axis(Axis::stage_split, "stage_split"),
-                                              axis(Axis::sequence_parallel, "sequence_parallel", 0),
-                                              axis(Axis::overlap_grad_reduce, "overlap_grad_reduce", 0),
-                                              axis(Axis::overlap_param_gather, "overlap_param_gather", 0),
-                                              axis(Axis::tp_comm_overlap, "tp_comm_overlap", 0),
-                                              axis(Axis::ep_comm_overlap, "ep_comm_overlap", 0),
-                                              axis(Axis::overlap_p2p, "overlap_p2p", 0),
-                                              axis(Axis::cp_kind, "cp_kind")};
+const std::vector<AxisRow> rows = rows_of_fields();
 
 std::string_view trimmed(std::string_view text) {
   const auto first = text.find_first_not_of(' ');

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/refusal.hpp"
 #include "meshwright/core/error.hpp"
 
 namespace meshwright {
@@ -13,12 +14,7 @@ using testing::HasSubstr;
 
 template <class Q>
 std::string refusal(std::string_view text) {
-  try {
-    parse_quantity<Q::dimension>(text, "--flag");
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "accepted";
+  return meshwright::refusal([&] { parse_quantity<Q::dimension>(text, "--flag"); });
 }
 
 TEST(ParseQuantity, TakesTheSpellingsOfTheField) {

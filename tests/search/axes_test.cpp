@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/refusal.hpp"
 #include "meshwright/core/error.hpp"
 
 namespace meshwright::search {
@@ -9,12 +10,9 @@ namespace {
 
 std::string refusal(void (*read)(Filter&, std::string_view, const std::string&), std::vector<std::string> texts) {
   Filter filter;
-  try {
+  return meshwright::refusal([&] {
     for (const std::string& text : texts) read(filter, text, "--fix");
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "";
+  });
 }
 
 TEST(Axes, RowsGiveBackWhatTheySet) {
@@ -32,6 +30,23 @@ TEST(Axes, RowsGiveBackWhatTheySet) {
                                                  "}",
                                              "test")));
   }
+}
+
+TEST(Axes, AreTheFieldsOfALayout) {
+  ASSERT_EQ(axis_rows().size(), axis_count);
+  ASSERT_EQ(axis_rows().size(), layout_fields().size());
+  for (std::size_t i = 0; i < axis_count; ++i) EXPECT_EQ(axis_rows()[i].name, layout_fields()[i].key);
+  const auto is = [](Axis axis, std::string_view name) { return row_of(axis).name == name; };
+  EXPECT_TRUE(is(Axis::tp, "tp") && is(Axis::cp, "cp") && is(Axis::pp, "pp") && is(Axis::vp, "vp"));
+  EXPECT_TRUE(is(Axis::dp, "dp") && is(Axis::ep, "ep") && is(Axis::etp, "etp") && is(Axis::cp_kind, "cp_kind"));
+  EXPECT_TRUE(is(Axis::micro_batch, "micro_batch") && is(Axis::zero_stage, "zero_stage"));
+  EXPECT_TRUE(is(Axis::hsdp_shard, "hsdp_shard") && is(Axis::sequence_parallel, "sequence_parallel"));
+  EXPECT_TRUE(is(Axis::recompute, "recompute") && is(Axis::recompute_layers, "recompute_layers"));
+  EXPECT_TRUE(is(Axis::schedule, "schedule") && is(Axis::stage_split, "stage_split"));
+  EXPECT_TRUE(is(Axis::overlap_grad_reduce, "overlap_grad_reduce"));
+  EXPECT_TRUE(is(Axis::overlap_param_gather, "overlap_param_gather"));
+  EXPECT_TRUE(is(Axis::tp_comm_overlap, "tp_comm_overlap") && is(Axis::ep_comm_overlap, "ep_comm_overlap"));
+  EXPECT_TRUE(is(Axis::overlap_p2p, "overlap_p2p"));
 }
 
 TEST(Axes, WhatIsStatedIsReadAndSaid) {

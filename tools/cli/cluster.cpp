@@ -9,6 +9,7 @@
 #include "command.hpp"
 #include "meshwright/core/document.hpp"
 #include "meshwright/core/error.hpp"
+#include "meshwright/core/limits.hpp"
 #include "meshwright/core/names.hpp"
 #include "meshwright/core/units.hpp"
 #include "meshwright/hardware/cluster_file.hpp"
@@ -70,7 +71,7 @@ bool is_rate(const std::string& text) {
 }
 
 Json value_of(const Row& row, const std::string& text) {
-  if (row.form == Form::count) return parse_size(text, std::string(row.flag), 0, 1 << 24);
+  if (row.form == Form::count) return parse_size(text, std::string(row.flag), 0, largest_count);
   if (row.form != Form::ratios) return text;
   Json list = Json::array();
   for (std::string_view rest = text; !rest.empty();) {

@@ -8,6 +8,7 @@
 #include "measured.hpp"
 #include "meshwright/calibrate/collective_bands.hpp"
 #include "meshwright/collectives/evaluate.hpp"
+#include "meshwright/core/limits.hpp"
 #include "meshwright/core/units.hpp"
 #include "table.hpp"
 
@@ -21,7 +22,7 @@ struct Options {
   std::string cost_model = "calibrated";
   ObservationOptions seen;
   double factor = 2;
-  int nodes = 0, ranks = 0, least_channels = 0, most_channels = 0;
+  int nodes = 0, ranks = 0, least_channels = 0, most_channels = 0, token_nodes = 0, token_ranks = 0;
   bool nvls_off = false, sharp = false, json = false;
 };
 
@@ -48,6 +49,7 @@ CollectiveOptions forced(const Options& o) {
   options.protocol = o.protocol;
   options.nvls = !o.nvls_off;
   options.collnet = o.sharp;
+  options.token_nodes = o.token_nodes, options.token_ranks = o.token_ranks;
   return options;
 }
 
@@ -183,12 +185,23 @@ std::vector<Row> timed_rows(CostModel model, const CollectiveTable& table, const
   }
 }
 
+void check_tokens(const Options& o) {
+  const std::string option = o.token_nodes > 0 ? "--token-nodes" : "--token-ranks";
+  if (o.token_nodes + o.token_ranks == 0) return;
+  const Algorithm* row = find_algorithm(parse_collective(o.collective, "collective"), o.algorithm);
+  if (row == nullptr || !row->routed)
+    throw Error(option, "has a meaning only with an --algo that routes tokens: node_limited_dispatch or _combine");
+  if (o.token_nodes * o.token_ranks == 0) throw Error(option, "expected --token-nodes and --token-ranks together");
+  if (o.cost_model != "calibrated") throw Error(option, "has a meaning with --cost-model calibrated only");
+}
+
 void run(const Options& o, const Globals& globals) {
   if (o.policy != "fastest" && o.policy != "nccl") {
     const std::vector<std::string> valid = {"fastest", "nccl"};
     throw Error("--policy", fmt::format("'{}' is not a policy{}", o.policy, suggestion(o.policy, valid)));
   }
   check_channels(o);
+  check_tokens(o);
   const Catalog catalog = load_catalog(globals.hardware);
   Cluster cluster = make_cluster(catalog, o.cluster, o.nodes, 0);
   if (o.nodes == 0 && o.ranks > cluster.accelerators()) cluster = make_cluster(catalog, o.cluster, 0, o.ranks);
@@ -220,8 +233,8 @@ void add_collective(CLI::App& command, const Globals& globals) {
   command.add_option("collective", o->collective, "all_reduce, all_gather, reduce_scatter, all_to_all, ...")
       ->required();
   command.add_option("--cluster", o->cluster, "Reference cluster, node name or cluster file")->required();
-  command.add_option("--nodes", o->nodes, "Nodes, where --cluster names a node")->check(whole_number(1, 1 << 24));
-  command.add_option("--ranks", o->ranks, "Ranks; the whole cluster otherwise")->check(whole_number(2, 1 << 24));
+  command.add_option("--nodes", o->nodes, "Nodes, where --cluster names a node")->check(whole_number(1, largest_count));
+  command.add_option("--ranks", o->ranks, "Ranks; the whole cluster otherwise")->check(whole_number(2, largest_count));
   command.add_option("-b,--begin", o->begin, "Smallest size (1K = 1024)");
   command.add_option("-e,--end", o->end, "Largest size");
   command.add_option("-f,--factor", o->factor, "Step between sizes")->check(decimal_number(1.01, 1e6));
@@ -233,6 +246,10 @@ void add_collective(CLI::App& command, const Globals& globals) {
       ->check(whole_number(1, 64));
   command.add_option("--max-nchannels", o->most_channels, "NCCL_MAX_NCHANNELS, with --policy nccl")
       ->check(whole_number(1, 64));
+  command.add_option("--token-nodes", o->token_nodes, "Nodes that a token goes to, with --algo node_limited_...")
+      ->check(whole_number(1, largest_count));
+  command.add_option("--token-ranks", o->token_ranks, "Ranks that it goes to in each of them")
+      ->check(whole_number(1, largest_count));
   command.add_option("--cost-model", o->cost_model, "calibrated, alpha-beta, loggp or flow")->check(some_text());
   add_observation_options(command, o->seen);
   command.add_flag("--no-nvls", o->nvls_off, "As with NCCL_NVLS_ENABLE=0");

@@ -2,12 +2,11 @@
 
 #include "command.hpp"
 #include "meshwright/core/document.hpp"
+#include "meshwright/core/limits.hpp"
 #include "meshwright/hardware/cluster_file.hpp"
 
 namespace meshwright::cli {
 namespace {
-
-constexpr int largest_count = 1 << 24;  // as in job files
 
 /// The "collectives" object of a job file; nothing where nothing is forced.
 std::optional<Reader> collectives_of(const JobOptions& o) {

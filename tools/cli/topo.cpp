@@ -8,6 +8,7 @@
 
 #include "command.hpp"
 #include "measured.hpp"
+#include "meshwright/core/limits.hpp"
 #include "meshwright/core/text.hpp"
 #include "meshwright/core/units.hpp"
 #include "meshwright/hardware/catalog.hpp"
@@ -327,8 +328,8 @@ void run_check(const ClusterOptions& options, const Globals& globals) {
 std::shared_ptr<ClusterOptions> add_cluster_options(CLI::App& app) {
   auto options = std::make_shared<ClusterOptions>();
   app.add_option("CLUSTER", options->cluster, "Reference cluster, node, accelerator or cluster file")->required();
-  app.add_option("--nodes", options->nodes, "Nodes, where CLUSTER is a node")->check(whole_number(1, 1 << 24));
-  app.add_option("--gpus", options->gpus, "Accelerators to take of it")->check(whole_number(1, 1 << 24));
+  app.add_option("--nodes", options->nodes, "Nodes, where CLUSTER is a node")->check(whole_number(1, largest_count));
+  app.add_option("--gpus", options->gpus, "Accelerators to take of it")->check(whole_number(1, largest_count));
   app.add_option("--topology", options->topology, "Another network: fat-tree, rail-only, dual-plane, torus-3d, ...");
   app.add_flag("--json", options->json, "One JSON document on stdout");
   return options;

@@ -17,6 +17,7 @@ struct NcclTestsLog {
   std::string accelerator;               ///< as the "Rank" lines print it, "NVIDIA H100 80GB HBM3"
   std::string version;                   ///< "2.19.3" where NCCL_DEBUG printed it
   std::vector<MeasuredRow> rows;         ///< out of place
+  bool in_rings = false;                 ///< of a type that NVLink switches don't reduce (int8)
   std::vector<std::string> remarks;      ///< NCCL's own lines (NCCL INFO / WARN), for diagnose()
 };
 
