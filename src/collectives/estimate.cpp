@@ -74,6 +74,11 @@ class Choice {
 };
 
 [[noreturn]] void refuse(Collective collective, const Ladder& ladder, const CollectiveOptions& options) {
+  const Algorithm* row = options.algorithm.empty() ? nullptr : find_algorithm(collective, options.algorithm);
+  if (row != nullptr && row->routed && options.token_nodes * options.token_ranks == 0)
+    throw Error("algorithm", fmt::format("{} sends routed tokens and copies them by their experts: it applies where a "
+                                         "model's router says to how many nodes a token goes (plan, predict)",
+                                         options.algorithm));
   throw Error("algorithm", fmt::format("{}{}{} does not apply to {} of {} ranks in {} scale-up domain{}",
                                        options.algorithm.empty() ? "any algorithm" : options.algorithm,
                                        options.protocol.empty() ? "" : " with ", options.protocol, name(collective),

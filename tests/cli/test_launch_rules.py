@@ -173,8 +173,23 @@ def nemo(flags, gpus, batch, model):
     nvidia_core(flags, gpus, batch, model, "trainer.strategy", "data")
 
 
-# --- pytorch/torchtitan b5bcd76c66: torchtitan/distributed/parallel_dims.py 166-185, pipeline_parallel.py 205-270.
+# --- pytorch/torchtitan b5bcd76c66: torchtitan/config/configs.py 36-310 (names), distributed/parallel_dims.py 166-185,
+# pipeline_parallel.py 205-270, trainer.py 419.
+TITAN_NAMES = {
+    "training": "max_context_length num_tokens_per_microbatch_per_dp_rank num_tokens_per_train_step mixed_precision_param",
+    "parallelism": "data_parallel_replicate_degree data_parallel_shard_degree fsdp_reshard_after_forward tensor_parallel_degree "
+                   "no-enable_sequence_parallel context_parallel_degree pipeline_parallel_degree pipeline_parallel_schedule "
+                   "pipeline_parallel_layers_per_stage num_pp_microbatches module_fqns_per_model_part expert_parallel_degree",
+    "compile": "enable enable_async_tensor_parallel",
+}
+
+
 def torchtitan(flags, gpus, batch, model):
+    known = {f"--{section}.{name}" for section, names in TITAN_NAMES.items() for name in names.split()}
+    assert {key for key in flags if key.startswith("--")} <= known
+    assert flags.get("--parallelism.fsdp_reshard_after_forward", "default") in ("default", "always", "never")
+    if "--compile.enable_async_tensor_parallel" in flags:
+        assert "--compile.enable" in flags  # configs.py 307
     degree = {axis: number(flags, f"--parallelism.{axis}_degree") for axis in
               ("data_parallel_replicate", "data_parallel_shard", "tensor_parallel", "context_parallel", "pipeline_parallel")}
     product = 1
@@ -280,6 +295,8 @@ def test_rules_of_the_release(meshwright, tmp_path, framework, dialect, model):
     RULES[dialect.replace("-", "_")](pairs(answer["flags"]), gpus, batch, model)
     text = path.read_text()
     assert "predicted" in text and "assumed" in text
+    # How it is started and how ranks are numbered: no launcher's file says either.
+    assert f"start {gpus} processes" in text and "ranks in the order tp-" in text
     # Round trip: the file, whatever its name, gives the layout and the step again.
     back = meshwright("import", "launch", path, "--model", model, "--cluster", "dgx-h100", "--gpus", gpus, "--seq-len", 4096)
     assert back.returncode == 0, back.stderr
