@@ -4,6 +4,7 @@ argument names, asserts, batch products, divisibility. Every stack, dense and Mo
 import json
 
 import pytest
+from conftest import refused
 
 MODELS = {"llama-3.1-8b": (64, 512), "llama-3.1-405b": (2048, 2048), "mixtral-8x7b": (64, 512), "deepseek-v3": (1024, 2048)}
 HEADS = {"llama-3.1-8b": (32, 8, 32), "llama-3.1-405b": (128, 8, 126), "mixtral-8x7b": (32, 8, 32), "deepseek-v3": (128, 128, 61)}
@@ -331,3 +332,14 @@ def test_a_megatron_file_says_its_model(meshwright, tmp_path, model):
     assert result.returncode == 0, result.stderr
     expected = json.loads(planned.stdout)["best"]["step_time_s"]
     assert json.loads(result.stdout)["step_time_s"] == pytest.approx(expected, rel=1e-9)
+
+
+def test_a_plan_with_flags_has_them(meshwright):
+    """The best of the layouts that the launcher has keys for, where the best of all is not one; what it cannot say of the job is an error."""
+    ask = ["plan", "--model", "llama-3.1-8b", "--cluster", "dgx-h100", "--gpus", 64, "--global-batch", 512, "--seq-len", 8192, "--top", 1, "--json"]
+    stack = ["--framework", "pytorch-fsdp"]
+    free = json.loads(meshwright(*ask, *stack).stdout)["best"]
+    said = json.loads(meshwright(*ask, *stack, "--flags", "fsdp").stdout)
+    assert said["flags"] and said["stated"] == ["flags of fsdp"] and said["refused"]["flags of fsdp"] > 0
+    assert said["best"]["layout"] != free["layout"] and said["best"]["step_time_s"] >= free["step_time_s"]
+    refused(meshwright(*ask, "--framework", "torchtitan", "--precision", "fp8", "--flags", "torchtitan"), "--flags", "fp8")

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <iostream>
 #include <memory>
-#include <mutex>
 #include <optional>
 
 #include "command.hpp"
@@ -247,36 +246,40 @@ void print_people(const Job& whole, const Plan& plan, const SearchOptions& optio
   std::cout << out;
 }
 
-/// Only layouts that the launcher has keys for, where its flags are asked for; why the others have none.
-class Sayable {
- public:
-  Sayable(const Job& job, const LayoutOutputs& outputs) : dialect_(outputs.flags) {
-    if (outputs.flags.empty() && outputs.launch.empty()) return;
-    launcher_release(job, dialect_);  // a bad dialect is refused before the work
-    name_ = "flags of " + (dialect_.empty() ? job.framework.name : dialect_);
+bool has_flags(const Job& job, const Layout& layout, const std::string& dialect) {
+  try {
+    launcher_flags(job, layout, dialect);
+    return true;
+  } catch (const Error&) {
+    return false;
   }
-  void constrain(SearchOptions& options) {
-    if (!name_.empty()) options.constraints.push_back({name_, [this](const Outcome& o) { return holds(o); }});
-  }
-  /// What the first layout without flags lacks; "" where every one that could run has them.
-  std::string refusal() const {
-    return refusal_.empty() ? "" : fmt::format("no layout that runs has {}: {}", name_, refusal_);
-  }
+}
 
- private:
-  bool holds(const Outcome& outcome) {
-    try {
-      launcher_flags(outcome.job, outcome.layout, dialect_);
-      return true;
-    } catch (const Error& e) {
-      const std::lock_guard lock(mutex_);
-      if (refusal_.empty()) refusal_ = e.what_happened();
-      return false;
+/// True where some plain layout has flags: what the launcher lacks is then the layout's, not the job's.
+bool has_any_flags(const Job& job, const std::string& dialect) {
+  for (const int zero_stage : {0, 1, 2, 3}) {
+    for (const Recompute recompute : {Recompute::none, Recompute::full}) {
+      if (has_flags(job, {.dp = job.accelerators, .zero_stage = zero_stage, .recompute = recompute}, dialect))
+        return true;
     }
   }
-  std::string dialect_, name_, refusal_;
-  std::mutex mutex_;
-};
+  return false;
+}
+
+/// Where flags are asked for that the best layout lacks, only layouts that have them are searched. Throws Error where
+/// the launcher has no key for something of the job.
+void constrain_to_flags(const Job& job, const LayoutOutputs& outputs, SearchOptions& options) {
+  if (outputs.flags.empty() && outputs.launch.empty()) return;
+  const std::string dialect = outputs.flags;
+  launcher_release(job, dialect);  // a bad dialect is refused before the work
+  const SearchResult found = search::search(job, best_only(options));
+  if (found.best.empty()) return;
+  const Layout& best = found.best.front().prediction.layout;
+  if (has_flags(job, best, dialect)) return;
+  if (!has_any_flags(job, dialect)) launcher_flags(job, best, dialect);  // refuses
+  options.constraints.push_back({"flags of " + (dialect.empty() ? job.framework.name : dialect),
+                                 [dialect](const Outcome& o) { return has_flags(o.job, o.layout, dialect); }});
+}
 
 /// Why nothing fits: memory, or else the rule that refuses most.
 std::string no_layout(const Job& job, const SearchResult& result) {
@@ -333,14 +336,13 @@ void run(const Options& options, const Globals& globals) {
   const Catalog catalog = load_catalog(globals.hardware);
   const Job described = make_job(job_spec(options.job), catalog);
   const Job stated = without_layout(described);
-  Sayable sayable(stated, options.outputs);
   if (!options.run.tokens.empty()) parse_tokens(options.run.tokens, "--tokens");
   const RunAssumptions assumptions = run_assumptions(options.run);
   const std::vector<Objective> of_runs = run_objectives(catalog, assumptions);
   refuse_unused(options, of_runs);
   PlanOptions wanted = plan_options(options.search, stated, of_runs);
   if (wanted.why_not.empty()) wanted.why_not = layout_of(described);
-  sayable.constrain(wanted.search);
+  constrain_to_flags(stated, options.outputs, wanted.search);
   const std::vector<Variant> variants = open_variants(options.search, stated, wanted.search);
   const Job job = variants.empty() ? stated : variants.front().job;
   if (!variants.empty()) wanted.search.space = variants.front().space;
@@ -377,7 +379,7 @@ void run(const Options& options, const Globals& globals) {
                 << refusals(result) << "\n"
                 << why_not_text(plan.why_not) << said("What would run", words_of(plan.alternatives));
     }
-    throw Negative{sayable.refusal().empty() ? no_layout(job, result) : sayable.refusal()};
+    throw Negative{no_layout(job, result)};
   }
 }
 
