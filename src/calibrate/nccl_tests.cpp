@@ -65,6 +65,26 @@ std::optional<PrintedRow> read_row(const std::vector<std::string>& words) {
                     !nvls_reduces(*type)};
 }
 
+/// "all_reduce of 32 ranks on dgx-h100 (...)": the first line of `meshwright collective`.
+void read_own_title(const std::vector<std::string>& words, NcclTestsLog& log) {
+  if (words.size() < 5 || words[1] != "of" || words[3] != "ranks" || words[4] != "on") return;
+  const auto name = std::ranges::find(collective_names, words[0]);
+  const auto ranks = parse_number(words[2]);
+  if (name == std::end(collective_names) || !ranks || !(*ranks >= 2 && *ranks <= 1 << 24)) return;
+  log.collective = static_cast<Collective>(name - std::begin(collective_names));
+  log.ranks = static_cast<int>(*ranks);
+}
+
+/// size time P10-P90 algbw busbw algorithm [protocol] limit: a row of its table.
+std::optional<PrintedRow> read_own_row(const std::vector<std::string>& words) {
+  if (words.size() < 6) return std::nullopt;
+  const auto size = parse_number(words[0]), time = parse_number(words[1]), algbw = parse_number(words[3]),
+             busbw = parse_number(words[4]);
+  if (!size || !time || !algbw || !busbw || !(*size > 0 && *size <= most_message_bytes)) return std::nullopt;
+  if (!(*time >= least_message_us && *time <= most_message_us)) return std::nullopt;
+  return PrintedRow{{Bytes::base(*size), Seconds::base(*time * 1e-6), {}}, *algbw, *busbw};
+}
+
 std::optional<Collective> named_in(const std::string& line) {
   for (std::size_t i = 0; i < collective_count; ++i) {
     std::string name(collective_names[i]);
@@ -103,6 +123,7 @@ NcclTestsLog read_nccl_tests_log(std::string_view text, std::string name) {
   log.file = std::move(name);
   std::set<std::string> hosts;
   PrintedRow largest;
+  bool own = false;  // a table of this program
   log.collective = named_in(log.file);
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
@@ -119,7 +140,9 @@ NcclTestsLog read_nccl_tests_log(std::string_view text, std::string name) {
     if (const std::size_t at = line.find("NCCL version "); at != std::string::npos) {
       log.version = words_of(line.substr(at + 13)).empty() ? "" : words_of(line.substr(at + 13)).front();
     }
-    if (const auto row = read_row(words)) {
+    read_own_title(words, log);
+    own = own || (line.find("size (B)") != std::string::npos && line.find(" time (us)") != std::string::npos);
+    if (const auto row = own ? read_own_row(words) : read_row(words)) {
       log.rows.push_back(row->row);
       log.in_rings = log.in_rings || row->in_rings;
       if (row->row.bytes >= largest.row.bytes) largest = *row;

@@ -158,6 +158,36 @@ const TopologyKind& topology_kind(std::string_view topology) {
   return *found;
 }
 
+namespace {
+
+struct TopologyAlias {
+  std::string_view text, name;
+};
+constexpr TopologyAlias aliases[] = {{"leaf-spine", "fat-tree"},
+                                     {"spine-leaf", "fat-tree"},
+                                     {"clos", "fat-tree"},
+                                     {"folded-clos", "fat-tree"},
+                                     {"rail-optimized", "rail-optimised"},
+                                     {"dragonfly-plus", "dragonfly+"},
+                                     {"2d-torus", "torus-2d"},
+                                     {"3d-torus", "torus-3d"}};
+
+}  // namespace
+
+const std::vector<std::string>& topology_aliases() {
+  static const std::vector<std::string> texts = [] {
+    std::vector<std::string> out;
+    for (const TopologyAlias& alias : aliases) out.emplace_back(alias.text);
+    return out;
+  }();
+  return texts;
+}
+
+std::string topology_named(std::string_view text) {
+  const auto alias = std::ranges::find(aliases, text, &TopologyAlias::text);
+  return std::string(alias == std::end(aliases) ? text : alias->name);
+}
+
 std::string torus_of(ScaleUpKind wiring) {
   const auto found = std::ranges::find_if(
       kinds, [&](const TopologyKind& kind) { return kind.dimensions > 0 && kind.wiring == wiring; });

@@ -62,6 +62,7 @@ ScaleUpKind scale_up(const Reader& member) { return static_cast<ScaleUpKind>(mem
 std::string topology(const Reader& member) {
   if (member.is_string()) {
     const std::string text = member.string(), kind(torus_kind(text));
+    if (const std::string named = topology_named(text); named != text) return named;
     if (kind != text && std::ranges::find(topologies(), kind) != topologies().end()) return text;
   }
   return topologies()[member.one_of(topologies())];
@@ -139,7 +140,9 @@ JsonSchema value_shape() {
         shape::either({shape::number(1, 1000), {R"({"type": "string", "pattern": "^[0-9.]+(:1)?$"})"}});
     return shape::either({one, shape::list(one)});
   } else if constexpr (same<Read, topology>) {
-    return shape::either({shape::one_of(topologies()), {R"({"type": "string", "pattern": "^torus-[23]d."})"}});
+    return shape::either({shape::one_of(topologies()),
+                          shape::one_of(topology_aliases()),
+                          {R"({"type": "string", "pattern": "^torus-[23]d."})"}});
   } else if constexpr (same<Read, routing>) {
     return shape::one_of(routings());
   } else {

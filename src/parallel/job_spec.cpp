@@ -40,7 +40,7 @@ const Members<JobSpec>& job_members() {
        [](const Reader& choices, JobSpec& spec) { spec.collectives = choices; }},
       {"moe_imbalance", "tokens of the busiest expert rank over the mean", shape::number(1, 1000),
        [](const Reader& imbalance, JobSpec& spec) { spec.moe_imbalance = imbalance.number(); }},
-      {"layout", "degrees of every axis; missing: the best is searched", layout_shape(),
+      {"layout", "degrees of every axis; missing: plan searches the best", layout_shape(),
        [](const Reader& layout, JobSpec& spec) { spec.layout = layout; }}};
   return rows;
 }

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 
 #include "meshwright/core/error.hpp"
+#include "meshwright/core/names.hpp"
 
 namespace meshwright::search {
 namespace {
@@ -29,12 +31,58 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(' ') - first + 1);
 }
 
+struct Alias {
+  std::string_view text;
+  Axis axis;
+};
+/// What else people, stacks and describe_layout() call an axis; spellings differ as names' do.
+constexpr Alias aliases[] = {{"mb", Axis::micro_batch},
+                             {"mbs", Axis::micro_batch},
+                             {"micro_batch_size", Axis::micro_batch},
+                             {"z", Axis::zero_stage},
+                             {"zero", Axis::zero_stage},
+                             {"sp", Axis::sequence_parallel},
+                             {"vpp", Axis::vp},
+                             {"hsdp", Axis::hsdp_shard},
+                             {"tensor_parallel", Axis::tp},
+                             {"pipeline_parallel", Axis::pp},
+                             {"data_parallel", Axis::dp},
+                             {"context_parallel", Axis::cp},
+                             {"expert_parallel", Axis::ep},
+                             {"expert_tensor_parallel", Axis::etp},
+                             {"tensor_model_parallel_size", Axis::tp},
+                             {"pipeline_model_parallel_size", Axis::pp},
+                             {"virtual_pipeline_model_parallel_size", Axis::vp},
+                             {"context_parallel_size", Axis::cp},
+                             {"expert_model_parallel_size", Axis::ep},
+                             {"expert_tensor_parallel_size", Axis::etp}};
+
+/// What is the job's and no axis of its layouts, and the option that says it.
+struct OfTheJob {
+  std::string_view text, option;
+};
+constexpr OfTheJob of_the_job[] = {{"gbs", "--global-batch"},
+                                   {"global_batch", "--global-batch"},
+                                   {"global_batch_size", "--global-batch"},
+                                   {"batch_size", "--global-batch"},
+                                   {"seq_len", "--seq-len"},
+                                   {"seq_length", "--seq-len"},
+                                   {"gpus", "--gpus"},
+                                   {"nodes", "--nodes"},
+                                   {"precision", "--precision"},
+                                   {"framework", "--framework"}};
+
 const AxisRow& row_named(std::string_view text, const std::string& where) {
+  const std::string key = folded_name(text);
+  const auto is_it = [&](const auto& row) { return folded_name(row.text) == key; };
   std::vector<std::string> names;
   for (const AxisRow& row : rows) {
-    if (row.name == text) return row;
+    if (folded_name(row.name) == key) return row;
     names.emplace_back(row.name);
   }
+  if (const auto alias = std::ranges::find_if(aliases, is_it); alias != std::end(aliases)) return row_of(alias->axis);
+  if (const auto job = std::ranges::find_if(of_the_job, is_it); job != std::end(of_the_job))
+    throw Error(where, fmt::format("'{}' is the job's and no axis of its layouts; expected {}", text, job->option));
   throw Error(where, fmt::format("unknown axis '{}'{}", text, suggestion(text, names)));
 }
 

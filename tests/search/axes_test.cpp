@@ -64,6 +64,20 @@ TEST(Axes, WhatIsStatedIsReadAndSaid) {
   EXPECT_EQ(filter.tried(Axis::tp, {1, 2}), std::vector{8});
 }
 
+// As describe_layout(), stacks and people call them.
+TEST(Axes, GoByOtherNames) {
+  Filter filter;
+  fix(filter, "mb=2, z=1, Tensor-Model-Parallel-Size=8, vpp=4, sp=true", "--fix");
+  EXPECT_EQ(filter.stated(), (std::vector<std::string>{"tp = 8", "vp = 4", "micro_batch = 2", "zero_stage = 1",
+                                                       "sequence_parallel = true"}));
+  for (const char* same : {"mbs=2", "micro-batch=2", "micro_batch_size=2"}) {
+    Filter other;
+    fix(other, same, "--fix");
+    EXPECT_EQ(other.stated(), std::vector<std::string>{"micro_batch = 2"}) << same;
+  }
+  EXPECT_EQ(refusal(fix, {"gbs=512"}), "--fix: 'gbs' is the job's and no axis of its layouts; expected --global-batch");
+}
+
 TEST(Axes, BadTextsNameWhatIsExpected) {
   EXPECT_EQ(refusal(fix, {"tpp=8"}), "--fix: unknown axis 'tpp' (did you mean 'tp'?)");
   EXPECT_EQ(refusal(fix, {"tp=eight"}), "--fix: tp: found 'eight', expected a whole number from 1 to 4096");

@@ -18,7 +18,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct Options {
-  std::string collective, cluster, begin = "1K", end = "8G", algorithm = "auto", protocol, policy = "fastest";
+  std::string collective, cluster, begin = "1K", end = "8G", algorithm = "auto", protocol, policy;
   std::string cost_model = "calibrated";
   ObservationOptions seen;
   double factor = 2;
@@ -144,18 +144,19 @@ Json row_json(const Row& row, double factor, const CollectiveBand* band) {
 
 std::string band_text(const Row& row, const CollectiveBand* band) {
   if (band == nullptr) return "-";
-  return fmt::format("{:.4g}-{:.4g}", band->low * row.time.value() * 1e6, band->high * row.time.value() * 1e6);
+  const auto text = [](double us) { return us < 1000 ? fmt::format("{:.4g}", us) : fmt::format("{:.0f}", us); };
+  return text(band->low * row.time.value() * 1e6) + "-" + text(band->high * row.time.value() * 1e6);
 }
 
 void print_rows(const std::vector<Row>& rows, double factor, const CollectiveTable& asked, CostModel model) {
   Table table({{"size (B)"},
                {"time (us)"},
                {"P10-P90"},
-               {"algbw (GB/s)"},
-               {"busbw (GB/s)"},
+               {"algbw GB/s"},
+               {"busbw GB/s"},
                {"algorithm", Align::left},
                {"protocol", Align::left},
-               {"limiting link", Align::left}});
+               {"limited by", Align::left}});
   for (const Row& row : rows) {
     table.add({fmt::format("{:.0f}", row.bytes.value()), fmt::format("{:.2f}", row.time.value() * 1e6),
                band_text(row, band_of(row, asked, model)), fmt::format("{:.2f}", algbw(row)),
@@ -196,7 +197,7 @@ void check_tokens(const Options& o) {
 }
 
 void run(const Options& o, const Globals& globals) {
-  if (o.policy != "fastest" && o.policy != "nccl") {
+  if (!o.policy.empty() && o.policy != "fastest" && o.policy != "nccl") {
     const std::vector<std::string> valid = {"fastest", "nccl"};
     throw Error("--policy", fmt::format("'{}' is not a policy{}", o.policy, suggestion(o.policy, valid)));
   }
@@ -208,8 +209,10 @@ void run(const Options& o, const Globals& globals) {
   const CollectiveTable table = question(o, cluster = taken(cluster, o.ranks));
   if (o.seen.any()) {
     CollectiveTable asked = table;
-    if (!o.seen.measured.empty()) asked.ranks = o.ranks;
-    return print_diagnosis(o.seen, asked, cluster, o.json);
+    ObservationOptions seen = o.seen;
+    seen.policy = o.policy;
+    if (!seen.measured.empty()) asked.ranks = o.ranks;
+    return print_diagnosis(seen, asked, cluster, o.json);
   }
   const CostModel model = parse_cost_model(o.cost_model, "--cost-model");
   const std::vector<Row> rows = timed_rows(model, table, o, cluster);
@@ -241,7 +244,10 @@ void add_collective(CLI::App& command, const Globals& globals) {
   command.add_option("--algo", o->algorithm, "auto, or a row of `meshwright algorithms`: ring, tree, nvls, bruck, ...")
       ->check(some_text());
   command.add_option("--proto", o->protocol, "LL, LL128 or Simple")->check(some_text());
-  command.add_option("--policy", o->policy, "fastest, or nccl: what NCCL's tuner would choose")->check(some_text());
+  command
+      .add_option("--policy", o->policy,
+                  "fastest (usual), or nccl: what NCCL's tuner would choose; with --measured the nearer one by default")
+      ->check(some_text());
   command.add_option("--min-nchannels", o->least_channels, "NCCL_MIN_NCHANNELS, with --policy nccl")
       ->check(whole_number(1, 64));
   command.add_option("--max-nchannels", o->most_channels, "NCCL_MAX_NCHANNELS, with --policy nccl")

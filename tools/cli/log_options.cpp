@@ -10,7 +10,9 @@ void add_log_options(CLI::App& command, LogCompletion& completion) {
       ->check(some_text());
   command.add_option("--nodes", completion.nodes, "Its nodes, where --cluster names a node and the log no GPUs")
       ->check(whole_number(1, largest_count));
-  command.add_option("--gpus", completion.gpus, "Its GPUs, where the text doesn't say them")
+  command
+      .add_option("--gpus", completion.gpus,
+                  "Its GPUs, where the text doesn't say them (torchrun, srun and #SBATCH do)")
       ->transform(whole_size(1, largest_count));
   command.add_option("--seq-len", completion.seq_len, "Its tokens a sequence, where the text doesn't say them")
       ->transform(whole_size(1, largest_count));

@@ -13,6 +13,7 @@
 #include "meshwright/core/units.hpp"
 #include "meshwright/hardware/catalog.hpp"
 #include "meshwright/hardware/cluster_file.hpp"
+#include "meshwright/hardware/network.hpp"
 #include "meshwright/topology/analysis.hpp"
 #include "meshwright/topology/bill.hpp"
 #include "meshwright/topology/import.hpp"
@@ -125,7 +126,7 @@ void run_import(const ImportOptions& options, const Globals& globals) {
 Cluster cluster_of(const ClusterOptions& options, const Globals& globals) {
   ClusterSpec spec =
       narrowed(cluster_spec_of(options.cluster, "CLUSTER"), options.nodes, options.gpus, options.cluster);
-  if (!options.topology.empty()) spec.network.topology = options.topology;
+  if (!options.topology.empty()) spec.network.topology = topology_named(options.topology);
   Cluster cluster = complete(spec, load_catalog(globals.hardware));
   constexpr int most = 1 << 17;  // beyond, the graph takes minutes
   if (cluster.accelerators() > most) {

@@ -25,6 +25,10 @@ struct TopologyKind {
 const TopologyKind& topology_kind(std::string_view topology);
 /// Names of the topologies.
 const std::vector<std::string>& topologies();
+/// What else they are called: "leaf-spine", "clos" and "spine-leaf" are fat trees, "rail-optimized" is spelled so.
+const std::vector<std::string>& topology_aliases();
+/// The topology that a name or alias stands for; what stands for none as it is.
+std::string topology_named(std::string_view text);
 bool is_torus(ScaleUpKind wiring);
 /// "torus-2d" or "torus-3d" for accelerators that are wired as one; "" for others.
 std::string torus_of(ScaleUpKind wiring);
