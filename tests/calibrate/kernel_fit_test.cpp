@@ -49,7 +49,7 @@ GemmGroup made_up(const Accelerator& device, const std::string& format, const Ge
   return group;
 }
 
-constexpr GemmEfficiency truth = {.ceiling = 0.62,
+const GemmEfficiency truth = {.ceiling = 0.62,
                                   .fade = 0.15,
                                   .floor = Seconds::base(6e-6),
                                   .k_half = 350,
