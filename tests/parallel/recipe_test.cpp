@@ -114,6 +114,27 @@ TEST(Recipe, AttentionIsTheBestThatTheDeviceHas) {
   EXPECT_EQ(with(on("dgx-h100", gpt2), R"({"kernels": {"attention": "FA3"}})").recipe.kernels.attention, "flash-3");
 }
 
+// Blackwell's first kernels, and from Bridge 0.2 (cuDNN 9.13) on those that benchmarks of cuDNN 9.17 show; releases
+// change nothing where there was nothing to catch up on.
+TEST(Recipe, AttentionOfBlackwellComesWithTheRelease) {
+  const auto of_release = [](const char* node, const char* release) {
+    return parallel::with(on(node, test_job(llama_8b(), 8, 8192, 64)),
+                          [&](JobSpec& spec) { spec.framework_version = release; });
+  };
+  const auto chosen = [&](const char* node, const char* release) {
+    return of_release(node, release).recipe.kernels.attention;
+  };
+  EXPECT_EQ(chosen("dgx-b200", "25.04"), "vendor-first");
+  EXPECT_EQ(chosen("dgx-b200", "25.09"), "vendor-first");
+  EXPECT_EQ(chosen("dgx-b200", "25.11"), "vendor");
+  EXPECT_EQ(chosen("dgx-b200", "26.08"), "vendor");
+  EXPECT_EQ(chosen("dgx-h100", "25.04"), "vendor");
+  EXPECT_EQ(chosen("mi300x-oam", "25.04"), "vendor");
+  EXPECT_THAT(
+      refusal(on("dgx-h100", test_job(llama_8b(), 8, 8192, 64)), R"({"kernels": {"attention": "vendor-first"}})"),
+      HasSubstr("no such attention kernel"));
+}
+
 // GPT-2 large on a V100 with 32 GB, micro-batch 4, 1,024 tokens: the scores of 36 layers are kept.
 TEST(Recipe, KeptScoresDecideWhetherVoltaFits) {
   const Job gpt2 = test_job(gpt(36, 1280, 20), 1, 1024, 4), volta = on("dgx-1v", gpt2);
