@@ -50,24 +50,37 @@ std::vector<UsualChoices> read_usual() {
   return rows;
 }
 
-/// A row that holds for some stacks, versions or dates: a profile of its own, or what its switches mean.
+bool among(const std::vector<std::string>& values, const std::string& value) {
+  return std::ranges::find(values, value) != values.end();
+}
+
+/// A row that holds for some stacks, tasks, versions, dates or sizes: a profile of its own, or what its switches mean.
 struct Exception {
-  std::vector<std::string> names;
+  std::vector<std::string> names, tasks;
   std::string version_has, before, profile, stack;
+  int accelerators_from = 0;
   std::vector<std::pair<Recompute, Recompute>> recompute;
-  bool holds(const std::string& name, const std::string& version, const std::string& date) const {
-    const bool named = names.empty() || std::ranges::find(names, name) != names.end();
-    const bool said = version_has.empty() || version.find(version_has) != std::string::npos;
-    return named && said && (before.empty() || (!date.empty() && date < before));
+  bool holds(const RecordedStack& run) const {
+    const bool named = names.empty() || among(names, run.name);
+    const bool tasked = tasks.empty() || among(tasks, run.task);
+    const bool said = version_has.empty() || run.version.find(version_has) != std::string::npos;
+    const bool early = before.empty() || (!run.date.empty() && run.date < before);
+    return named && tasked && said && early && run.accelerators >= accelerators_from;
   }
 };
 
 std::vector<Exception> read_exceptions(std::string_view key) {
   std::vector<Exception> rows;
   for (const Reader& entry : document().at(key).items()) {
-    entry.allow_only({"names", "version_has", "before", "profile", "stack", "recompute"});
-    Exception row{list(entry, "names"),           entry.string_or("version_has", ""), entry.string_or("before", ""),
-                  entry.string_or("profile", ""), entry.string_or("stack", ""),       {}};
+    entry.allow_only({"names", "tasks", "version_has", "before", "accelerators_from", "profile", "stack", "recompute"});
+    Exception row{.names = list(entry, "names"),
+                  .tasks = list(entry, "tasks"),
+                  .version_has = entry.string_or("version_has", ""),
+                  .before = entry.string_or("before", ""),
+                  .profile = entry.string_or("profile", ""),
+                  .stack = entry.string_or("stack", ""),
+                  .accelerators_from = entry.integer_or("accelerators_from", 0, 0),
+                  .recompute = {}};
     if (const auto meant = entry.find("recompute")) {
       for (const std::string& from : meant->keys()) {
         row.recompute.emplace_back(recompute_named(Reader::text("\"" + from + "\"", meant->where())),
@@ -108,17 +121,17 @@ const UsualChoices& usual_choices(const std::string& stack) {
 std::string profile_of(std::string& stack, const std::string& version, const std::string& date) {
   static const std::vector<Exception> rows = read_exceptions("profiles");
   for (const Exception& row : rows) {
-    if (!row.holds(stack, version, date)) continue;
+    if (!row.holds({.name = stack, .version = version, .date = date})) continue;
     if (!row.stack.empty()) stack = row.stack;
     return row.profile;
   }
   return stack;
 }
 
-Recompute recompute_meant(const std::string& version, Recompute recorded) {
+Recompute recompute_meant(const RecordedStack& run, Recompute recorded) {
   static const std::vector<Exception> rows = read_exceptions("choices");
   for (const Exception& row : rows) {
-    if (!row.holds("", version, "")) continue;
+    if (!row.holds(run)) continue;
     for (const auto& [from, to] : row.recompute) {
       if (from == recorded) return to;
     }

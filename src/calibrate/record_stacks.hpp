@@ -24,11 +24,17 @@ struct UsualChoices {
 /// The row of a stack as records spell it, else that of stacks that no row names.
 const UsualChoices& usual_choices(const std::string& stack);
 
+/// What a record says of the stack that ran, as far as rows ask for it.
+struct RecordedStack {
+  std::string name, task{}, version{}, date{};
+  int accelerators = 0;
+};
+
 /// Name of the profile that a record's stack, version and date stand for; `stack` becomes the name that the version
 /// gives it, where it gives one.
 std::string profile_of(std::string& stack, const std::string& version, const std::string& date);
-/// Recompute as such a version means it.
-Recompute recompute_meant(const std::string& version, Recompute recorded);
+/// Recompute as such a stack means it.
+Recompute recompute_meant(const RecordedStack& run, Recompute recorded);
 /// Whether a source publishes the best layouts that a vendor found for its jobs.
 bool tuned_by_vendor(const std::string& set);
 /// Tokens of a document where a source's fine-tuning packs documents that attend to themselves alone; nothing where its

@@ -1,6 +1,7 @@
 #include "calibrate/run_layout.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace meshwright::calibrate {
 namespace {
@@ -26,10 +27,14 @@ struct Reading {
 };
 
 Recompute recompute_of(const Reading& r, const UsualChoices& usual) {
-  if (!r.layout.has("recompute")) r.note("recompute", std::string(name(usual.recompute)));
-  const std::string text = r.layout.string_or("recompute", std::string(name(usual.recompute)));
-  if (text == "full") return Recompute::full;
-  return text == "selective" || text == "custom" ? Recompute::selective : Recompute::none;
+  if (!r.layout.has("recompute")) {
+    r.note("recompute", std::string(name(usual.recompute)));
+    return usual.recompute;
+  }
+  static constexpr std::array<Recompute, 4> modes = {Recompute::none, Recompute::selective, Recompute::full,
+                                                     Recompute::selective};
+  static const std::vector<std::string> words = {"none", "selective", "full", "custom"};
+  return modes[r.layout.at("recompute").one_of(words)];
 }
 
 /// An interleaved schedule whose chunks were not said has one layer a chunk, the finest there is.
@@ -77,7 +82,11 @@ void resolve_choices(const Reader& record, const UsualChoices& usual, const std:
   const int shard = r.layout.integer_or("hsdp_shard_size", 0);
   l.hsdp_shard = l.zero_stage == 3 && shard > 1 && shard < l.dp * l.cp && (l.dp * l.cp) % shard == 0 ? shard : 0;
   l.sequence_parallel = l.tp > 1 && r.flag("sequence_parallel", usual.sequence_parallel);
-  l.recompute = recompute_meant(r.layout.string_or("framework_version", ""), recompute_of(r, usual));
+  const RecordedStack run{.name = r.layout.string_or("framework", ""),
+                          .task = record.string_or("task", "pretrain"),
+                          .version = r.layout.string_or("framework_version", ""),
+                          .accelerators = spec.cluster.accelerators};
+  l.recompute = recompute_meant(run, recompute_of(r, usual));
   l.schedule = with_virtual_stages(schedule_in(r.layout.string_or("schedule", "")), 1);  // vp says the rest
   l.overlap_grad_reduce = r.flag("overlap_grad_reduce", usual.overlap);
   l.overlap_param_gather = r.flag("overlap_param_gather", usual.overlap);

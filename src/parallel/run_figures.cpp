@@ -150,6 +150,11 @@ std::span<const RunField> run_fields() {
       framework_number<&Framework::overlap, &StackOverlap::fsdp_penalty>(
           "overlap.fsdp_penalty", 0.3, 1, [](const Job&, const Layout& l) { return l.zero_stage == 3; }),
       framework_time<&Framework::launch, &StackLaunch::layer_gap>("launch.layer_gap", 0.25, always),
+      framework_time<&Framework::launch, &StackLaunch::cast_gap>(
+          "launch.cast_gap", 0.4,
+          [](const Job& j, const Layout&) {
+            return j.precision.gemm != j.precision.rest && j.recipe.kernels.cuda_graphs == CudaGraphs::none;
+          }),
       framework_time<&Framework::launch, &StackLaunch::kernel>(
           "launch.kernel", 0.4, [](const Job& j, const Layout&) { return j.model.is_moe(); }, true),
       framework_time<&Framework::launch, &StackLaunch::inside>(
@@ -161,6 +166,9 @@ std::span<const RunField> run_fields() {
           "host.per_layer_tp", 0.5, [](const Job& j, const Layout& l) { return l.tp > j.cluster.node.accelerators; }),
       framework_time<&Framework::host, &StackHost::pipeline_send>("host.pipeline_send", 0.5,
                                                                   [](const Job&, const Layout& l) { return l.pp > 1; }),
+      framework_time<&Framework::host, &StackHost::pipeline_wait>(
+          "host.pipeline_wait", 0.5,
+          [](const Job& j, const Layout& l) { return l.pp > 1 && l.tp > 2 * j.cluster.node.accelerators; }),
       RunField{"work.time", 0.1, no_limit, work, [](const Job& j) { return j.framework.work_time; },
                [](Figures& f, double v) { f.framework.work_time = v; }, always, false, nullptr, never,
                &TraitSpread::shared},

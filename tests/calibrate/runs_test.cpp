@@ -11,6 +11,7 @@
 namespace meshwright::calibrate {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 
 std::string record_text(const std::string& layout, const std::string& task = "pretrain",
@@ -75,6 +76,40 @@ TEST(RunRecords, AnUnknownFormatLeavesOneRecordOut) {
       HasSubstr("unknown precision 'fp1'"));
   EXPECT_EQ(why(R"({"tp": 1, "pp": 1, "micro_batch": 1, "global_batch": 128, "framework": "nemo"})"), "predicted");
   EXPECT_THROW(why(R"({"tp": "one", "pp": 1, "framework": "nemo"})"), Error) << "malformed, not unknown";
+}
+
+TEST(RunRecords, AnUnknownWordForRecomputeLeavesOneRecordOut) {
+  const auto mode = [](const std::string& word) {
+    return read(
+        record_text(R"({"tp": 1, "pp": 1, "micro_batch": 1, "global_batch": 128, "framework": "nemo", "recompute": ")" +
+                    word + "\"}"));
+  };
+  EXPECT_THAT(mode("partly").skipped.value_or("predicted"), AllOf(HasSubstr("recompute"), HasSubstr("'partly'")));
+  EXPECT_EQ(mode("none").layout.recompute, Recompute::none);
+  EXPECT_EQ(mode("custom").layout.recompute, Recompute::selective);
+  EXPECT_EQ(mode("full").layout.recompute, Recompute::full);
+}
+
+TEST(RunRecords, WhatAStackRecomputesMayGoWithItsTaskAndSize) {
+  const auto mode = [](const std::string& task, int accelerators) {
+    std::string text = record_text(R"({"tp": 1, "pp": 1, "global_batch": 32, "framework": "nemo-automodel"})", task);
+    const std::string count = R"("count": 8)";
+    text.replace(text.find(count), count.size(), R"("count": )" + std::to_string(accelerators));
+    return read(text).layout.recompute;
+  };
+  EXPECT_EQ(mode("lora", 8), Recompute::full);
+  EXPECT_EQ(mode("lora", 1), Recompute::none);
+  EXPECT_EQ(mode("pretrain", 8), Recompute::none);
+}
+
+TEST(RunRecords, NotesSayHowFrozenWeightsAreUnpacked) {
+  const auto unpacking = [](const std::string& notes) {
+    std::string text = record_text(R"({"tp": 1, "pp": 1, "global_batch": 8, "framework": "pytorch-fsdp"})", "lora");
+    text.insert(1, R"("extra": {"method": "Q-LoRA"}, "notes": ")" + notes + R"(", )");
+    return read(text).job.recipe.trainable.unpacking;
+  };
+  EXPECT_EQ(unpacking("Int4 GPTQ base weights"), parallel::Unpacking::elementwise);
+  EXPECT_EQ(unpacking("NF4 base weights"), parallel::Unpacking::fused);
 }
 
 TEST(RunRecords, AnUnknownStackIsPredictedAsAnyAndCountedApart) {
