@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "meshwright/core/names.hpp"
+
 namespace meshwright::calibrate {
 namespace {
 
@@ -34,7 +36,10 @@ Recompute recompute_of(const Reading& r, const UsualChoices& usual) {
   static constexpr std::array<Recompute, 4> modes = {Recompute::none, Recompute::selective, Recompute::full,
                                                      Recompute::selective};
   static const std::vector<std::string> words = {"none", "selective", "full", "custom"};
-  return modes[r.layout.at("recompute").one_of(words)];
+  const Reader word = r.layout.at("recompute");
+  const auto found = std::ranges::find(words, word.string());
+  if (found != words.end()) return modes[static_cast<std::size_t>(found - words.begin())];
+  throw UnknownName(word.where(), "unknown recompute '" + word.string() + "'" + suggestion(word.string(), words));
 }
 
 /// An interleaved schedule whose chunks were not said has one layer a chunk, the finest there is.

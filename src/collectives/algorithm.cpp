@@ -28,8 +28,10 @@ std::span<const Algorithm> algorithms() {
 }
 
 std::span<const Algorithm> algorithms(Collective collective) {
-  const auto rows = std::ranges::equal_range(algorithms(), collective, {}, &Algorithm::collective);
-  return {rows.begin(), rows.end()};
+  const std::span<const Algorithm> all = algorithms();
+  // Not equal_range: its subrange doesn't compile with Clang 14 and GCC 12's library.
+  return {std::ranges::lower_bound(all, collective, {}, &Algorithm::collective),
+          std::ranges::upper_bound(all, collective, {}, &Algorithm::collective)};
 }
 
 const Algorithm* find_algorithm(Collective collective, std::string_view name) {

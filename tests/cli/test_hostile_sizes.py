@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from conftest import program
-from cli.hostile import JOB, refused, Run, write
+from cli.hostile import JOB, refused, Run, SECONDS, write
 
 
 @pytest.mark.parametrize("text", ["[" * 100000, '{"a":' * 100000, "[" * 100000 + "]" * 100000], ids=["lists", "objects", "closed"])
@@ -48,6 +48,15 @@ def test_matrix_of_many(gpus, tmp_path):
     header = "\t" + "\t".join(f"GPU{i}" for i in range(gpus)) + "\tCPU Affinity\n"
     path = write(tmp_path / "topo.txt", header + "GPU0\t X " + "\tNV12" * (gpus - 1) + "\n")
     refused(Run("topo", "import", path), "topo.txt", "at most")
+
+
+def test_the_largest_node(tmp_path):
+    gpus = 1024
+    rows = [[f"GPU{r}"] + ["X" if c == r else "NV18" for c in range(gpus)] for r in range(gpus)]
+    path = write(tmp_path / "topo.txt", "\t" + "\t".join(f"GPU{i}" for i in range(gpus)) + "\n" + "".join("\t".join(r) + "\n" for r in rows))
+    run = Run("topo", "import", path, "--json")
+    assert run.returncode == 0, run.stderr
+    assert run.cpu < 2 * SECONDS  # a million cells
 
 
 @pytest.mark.parametrize("devices", [20000, 200000])
