@@ -150,11 +150,6 @@ std::span<const RunField> run_fields() {
       framework_number<&Framework::overlap, &StackOverlap::fsdp_penalty>(
           "overlap.fsdp_penalty", 0.3, 1, [](const Job&, const Layout& l) { return l.zero_stage == 3; }),
       framework_time<&Framework::launch, &StackLaunch::layer_gap>("launch.layer_gap", 0.25, always),
-      framework_time<&Framework::launch, &StackLaunch::cast_gap>(
-          "launch.cast_gap", 0.4,
-          [](const Job& j, const Layout&) {
-            return j.precision.gemm != j.precision.rest && j.recipe.kernels.cuda_graphs == CudaGraphs::none;
-          }),
       framework_time<&Framework::launch, &StackLaunch::kernel>(
           "launch.kernel", 0.4, [](const Job& j, const Layout&) { return j.model.is_moe(); }, true),
       framework_time<&Framework::launch, &StackLaunch::inside>(

@@ -55,14 +55,6 @@ Seconds update_per_parameter(const Job& job) {
   return Bytes::base(state_bytes(job.recipe.states, job.precision.rest).traffic) / hbm + orthogonalised(job);
 }
 
-/// Layers of low-precision products launch casts and scales beside them, which a graph holds together.
-Seconds layer_overhead(const Job& job) {
-  const bool casts = job.precision.gemm != job.precision.rest;
-  const bool graphs = job.recipe.kernels.cuda_graphs != CudaGraphs::none;
-  const StackLaunch& launch = job.framework.launch;
-  return launch.layer_gap + (casts && !graphs ? launch.cast_gap : Seconds{});
-}
-
 /// The slowest of n nodes whose delays are independent and exponential waits so many times as long as one.
 double harmonic(double n) {
   double sum = 0;
@@ -88,7 +80,7 @@ StepConstants constants_of(const Job& job) {
           .moved_layers = r.offload.activations ? r.offload.activation_layers : 0,
           .overlap_slowdown = f.overlap.slowdown,
           .fsdp_overlap_penalty = f.overlap.fsdp_penalty,
-          .layer_overhead = layer_overhead(job),
+          .layer_overhead = f.launch.layer_gap,
           .step_overhead = f.host.step,
           .pipeline_send_host = f.host.pipeline_send,
           .pipeline_wait = f.host.pipeline_wait,

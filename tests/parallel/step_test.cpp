@@ -366,20 +366,6 @@ TEST(Step, TensorGroupsOverManyNodesWaitForTheirNeighbours) {
   EXPECT_EQ(predict(sound, two_nodes).step_time, predict(job, two_nodes).step_time);
 }
 
-TEST(Step, LowPrecisionLaunchesCastsThatAGraphHolds) {
-  const auto host = [](const char* format, const char* graphs, double gap) {
-    const std::string recipe = fmt::format(R"({{"kernels": {{"cuda_graphs": "{}"}}}})", graphs);
-    const Job job = with_stack(with_precision(with_recipe(test_job(llama_8b(), 8, 8192, 128), recipe.c_str()), format),
-                               [gap](Framework& f) { f.launch.cast_gap = Seconds::base(gap); });
-    return predict(job, {.dp = 8}).time.host.value();
-  };
-  constexpr double gap = 1e-4;
-  EXPECT_NEAR(host("fp8-ds", "none", gap) - host("fp8-ds", "none", 0), 16 * 32 * 3 * gap, 1e-6)
-      << "micro-batches, layers, passes";
-  EXPECT_EQ(host("bf16", "none", gap), host("bf16", "none", 0));
-  EXPECT_EQ(host("fp8-ds", "per_layer", gap), host("fp8-ds", "per_layer", 0));
-}
-
 // PyTorch, set_checkpoint_early_stop: of a Llama block's 218 M weights the last product has 59 M, and the attention's
 // last 17 M.
 TEST(Step, RecomputeStopsWhereNothingIsLeftToRematerialise) {

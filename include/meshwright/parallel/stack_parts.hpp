@@ -132,7 +132,6 @@ struct StackLaunch {
   double drained = 0;   ///< where the host waits for the device in every layer, the two no longer run side by side in
                         ///< the passes in which it does: share of the shorter that is added
   Seconds layer_gap{};  ///< GPU idle per layer and pass
-  Seconds cast_gap{};   ///< more of it where products run in a low-precision format and no graph holds their launches
 };
 
 /// How well its kernels run there.
@@ -231,7 +230,6 @@ constexpr void describe(PartOf<StackLaunch> auto& p, V&& visit) {
   visit("compiled", p.compiled);
   visit("drained", p.drained);
   visit("layer_gap", p.layer_gap);
-  visit("cast_gap", p.cast_gap);
 }
 template <class V>
 constexpr void describe(PartOf<StackKernels> auto& p, V&& visit) {
