@@ -68,8 +68,12 @@ RecordFlags flags_of_record(const Reader& record) {
     if (named && said.value("task", "pretrain") == row["task"]) meant["recipe"].merge_patch(row["recipe"]);
   }
   for (const Json& row : document()["members"]) {
-    const auto object = said.find(row["of"].get<std::string>());
-    if (object == said.end() || !object->is_object()) continue;
+    const Json* object = &said;
+    if (row.contains("of")) {
+      const auto part = said.find(row["of"].get<std::string>());
+      if (part == said.end() || !part->is_object()) continue;
+      object = &*part;
+    }
     const auto member = object->find(row["member"].get<std::string>());
     if (member == object->end() || member->is_null()) continue;
     if (Json value = meaning(row, *member); !value.is_null())

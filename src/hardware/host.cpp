@@ -38,8 +38,9 @@ const std::vector<HostKind>& kinds() {
 
 HostMemory read_memory() {
   const Reader file = document(), memory = file.at("memory");
-  memory.allow_only({"reached", "update"});
-  return {memory.at("reached").number(), memory.at("update").quantity<Seconds::dimension>()};
+  memory.allow_only({"reached", "update", "buffers"});
+  return {memory.at("reached").number(), memory.at("update").quantity<Seconds::dimension>(),
+          memory.at("buffers").number()};
 }
 
 }  // namespace

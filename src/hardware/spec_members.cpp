@@ -26,6 +26,7 @@ Json written(const T& value) {
   return value;
 }
 Json written(BytesPerSecond value) { return fmt::format("{} B/s", value.value()); }
+Json written(Bytes value) { return fmt::format("{} B", value.value()); }
 Json written(Watts value) { return fmt::format("{} W", value.value()); }
 Json written(ScaleUpKind kind) { return name(kind); }
 Json written(const std::vector<Price>& prices) {
@@ -125,6 +126,8 @@ JsonSchema value_shape() {
     return shape::truth();
   } else if constexpr (std::is_same_v<Type, BytesPerSecond (*)(const Reader&)>) {
     return shape::quantity(BytesPerSecond::dimension);
+  } else if constexpr (std::is_same_v<Type, Bytes (*)(const Reader&)>) {
+    return shape::quantity(Bytes::dimension);
   } else if constexpr (std::is_same_v<Type, Watts (*)(const Reader&)>) {
     return shape::quantity(Watts::dimension);
   } else if constexpr (std::is_same_v<Type, ScaleUpKind (*)(const Reader&)>) {
@@ -216,6 +219,7 @@ constexpr auto node_rows = std::to_array<Row<NodeSpec, Node>>({
     of_node<&NodeSpec::pcie, &Node::pcie, text>("pcie", "generation of the slots: pcie-gen5"),
     of_node<&NodeSpec::sockets, &Node::sockets, whole<1, 16>>("sockets", "host processors"),
     of_node<&NodeSpec::cpu, &Node::cpu, text>("cpu", "which"),
+    of_node<&NodeSpec::host_memory, &Node::host_memory, quantity<Bytes::dimension>>("host_memory", "of a whole node"),
     of_node<&NodeSpec::power, &Node::power, quantity<Watts::dimension>>("power", "of a whole node under load"),
     of_node<&NodeSpec::prices, &Node::prices, read_prices>("prices", "what it costs to buy or to rent", Says::label),
     of_node<&NodeSpec::title, &Node::title, text>("title", "in words", Says::label),

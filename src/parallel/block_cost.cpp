@@ -46,6 +46,26 @@ Windows add_kernels(BlockCost& cost, std::span<const Operator> operators, const 
   return windows;
 }
 
+/// PyTorch's checkpoints without reentrance stop once every saved tensor exists again (torch.utils.checkpoint,
+/// set_checkpoint_early_stop, on by default since 2.1): the last product of what is checkpointed saves none, and
+/// neither its sum over tensor ranks. A mixture weighs its experts' outputs, which it keeps.
+void stop_early(BlockCost& cost, const BlockContext& x, std::span<const Operator> operators) {
+  const EarlyStop stop = x.job.recipe.activations.early_stop;
+  if (stop == EarlyStop::none) return;
+  Pass& again = cost.recompute[2];
+  const auto rows =
+      std::ranges::count_if(operators, [](const Operator& op) { return op.cut == Cut::row && !op.expert; });
+  const double sums = static_cast<double>(rows) * (x.layout.sequence_parallel ? 2 : 1);  // beside as many gathers
+  for (const Operator& op : operators) {
+    const bool last = op.part == OperatorPart::mlp || (stop == EarlyStop::modules && op.part == OperatorPart::mixer);
+    if (!last || op.cut != Cut::row || op.expert) continue;
+    const Seconds product = kernels(op, x.job).forward;
+    again.compute -= product, cost.again_kernels.of(op.kind) -= product;
+    again.tensor -= cost.forward.tensor / sums, again.tensor_hidden -= cost.forward.tensor_hidden / sums;
+    again.stretched -= std::min(again.stretched, cost.forward.stretched / sums);
+  }
+}
+
 /// What the block keeps for its backward pass, once over the link to host memory.
 void add_moved(BlockCost& cost, const BlockContext& x, std::span<const Operator> operators) {
   if (!x.job.recipe.offload.activations) return;
@@ -63,7 +83,8 @@ BlockCost block_cost(const BlockContext& x, const LayerShape& shape, const Secti
   add_tensor(cost, x, kernels.windows);
   add_context(cost, x, kernels.windows);
   if (shape.feed == FeedForward::moe) add_expert(cost, x);
-  cost.recompute[2] = cost.forward;
+  cost.recompute[2] = cost.forward, cost.again_kernels = cost.forward_kernels;
+  stop_early(cost, x, kernels.operators);
   add_host(cost, x, kernels.operators);
   add_moved(cost, x, kernels.operators);
   return cost;

@@ -81,6 +81,7 @@ std::string to_json(const Layout& layout) { return json_text(layout_object(layou
 
 std::string to_json(const Prediction& p) {
   json memory = fields(p.memory, "_bytes");
+  memory["host_bytes"] = p.memory.host.value();
   memory["allocated_bytes"] = p.memory.allocated.value();
   memory["reserved_bytes"] = p.memory.reserved.value();
   memory["worst_stage"] = p.memory.stage;

@@ -10,7 +10,7 @@ namespace {
 KernelTimes one_pass(const BlockCost& block, Recompute mode) {
   KernelTimes sum = block.forward_kernels;
   sum += block.backward_kernels;
-  if (mode == Recompute::full) sum += block.forward_kernels;
+  if (mode == Recompute::full) sum += block.again_kernels;
   if (mode == Recompute::selective) sum += block.selective_kernels;
   return sum;
 }

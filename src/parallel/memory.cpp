@@ -54,6 +54,8 @@ void add_states(Memory& m, const MemoryConstants& c, const LayerMemory& layers, 
                           c.cached_weight_bytes * held.gemm);
   m.gradients = Bytes::base(c.gradient_bytes * trained(2));
   m.optimizer = Bytes::base(c.optimizer_bytes * trained(1));
+  m.update = Bytes::base(c.update_bytes * trained(1));
+  m.host = Bytes::base(c.host_optimizer_bytes * trained(1) + c.host_parameter_bytes * (trained(3) + frozen));
   const double all = held.dense + held.experts;
   const double allocated = layers.distinct_weights + (has_head(layers, stage) ? layers.sections.back().parameters : 0);
   m.buffers = c.communication_buffers + Bytes::base(c.ddp_bucket_bytes * (held.trained + held.expert_trained) +
@@ -91,8 +93,10 @@ void add_activations(Memory& m, const MemoryConstants& c, const LayerMemory& lay
   }
   // The loss is over before the first block goes backward.
   const Bytes backward = redone + layers.working;
-  m.activations = flight * on_device(c, stage, kept) + at_loss;
+  const Bytes here = on_device(c, stage, kept);
+  m.activations = flight * here + at_loss + layers.whole;
   if (backward > m.logits + at_loss) m.activations += backward - at_loss - m.logits;
+  m.host = c.node_ranks * (m.host + flight * (kept - here));
   if (layout.pp > 1) m.buffers += 2 * layers.boundary;
 }
 
@@ -114,7 +118,8 @@ Memory of_stage(const MemoryConstants& c, const LayerMemory& layers, const Stage
   add_states(m, c, layers, stage, held_by(layers, stage), layout);
   add_activations(m, c, layers, stage, copies, layout);
   m.context = c.context;
-  m.allocated = m.weights + m.gradients + m.optimizer + m.activations + m.logits + m.buffers;
+  m.update = std::max(Bytes{}, m.update - m.activations - m.logits);
+  m.allocated = m.weights + m.gradients + m.optimizer + m.activations + m.logits + m.update + m.buffers;
   const Bytes states = m.weights + m.gradients + m.optimizer;
   m.reserved = states + c.fragmentation * (m.allocated - states) + m.context;
   const Bytes ahead = run_ahead(c, layers, stage, layout), room = c.usable - m.reserved;
@@ -143,6 +148,8 @@ MemoryConstants memory_constants(const Job& job) {
   const DType compute = job.precision.rest;
   const StateBytes states = state_bytes(r.states, compute);
   const bool adapters = r.trainable.kind == TrainableKind::lora;
+  // An update on the host reads fp32 gradients there, and parameters where no master copy stands among its states.
+  const double beside = bytes_per_element(DType::fp32) + (r.states.master == StateFormat::none ? states.weights : 0);
   return {.frozen_bytes = r.offload.parameters ? 0 : bytes_of(adapters ? r.trainable.base : r.states.weights, compute),
           .adapters = adapters,
           .parameter_bytes = r.offload.parameters ? 0 : states.weights,
@@ -150,6 +157,10 @@ MemoryConstants memory_constants(const Job& job) {
           .optimizer_bytes = r.offload.optimizer ? 0 : states.optimizer,
           .cached_weight_bytes = cached_weight_bytes(job),
           .weight_gradient_bytes = f.weight_gradient_bytes,
+          .update_bytes = r.offload.optimizer ? 0 : states.update,
+          .host_optimizer_bytes = r.offload.optimizer ? states.optimizer + beside : 0,
+          .host_parameter_bytes = r.offload.parameters ? states.weights : 0,
+          .node_ranks = std::min(job.cluster.node.accelerators, job.accelerators),
           .low_precision_weights = r.precision.low_precision_weights && !r.offload.parameters,
           .gathered_parameter_bytes = bytes_of(r.precision.gather, compute),
           .gathered_gradient_bytes = bytes_of(r.states.gathered_gradients, compute),
@@ -171,8 +182,10 @@ Memory memory(const MemoryConstants& c, const LayerMemory& layers, const StageKi
               const Layout& layout) noexcept {
   Memory worst;
   for (const StageKind& stage : stages.kinds) {
-    const Memory m = of_stage(c, layers, stage, stages.parameter_copies, layout);
+    Memory m = of_stage(c, layers, stage, stages.parameter_copies, layout);
+    m.host = std::max(m.host, worst.host);
     if (m.reserved > worst.reserved) worst = m;
+    worst.host = m.host;
   }
   return worst;
 }

@@ -23,7 +23,7 @@ std::string state(const Job& job, const Prediction& p, double bytes, int least) 
   return text;
 }
 
-constexpr std::array<MemoryField, 7> table = {{
+constexpr std::array<MemoryField, 8> table = {{
     {.name = "weights",
      .value = &Memory::weights,
      .advice = "more tensor, expert or pipeline ranks, or ZeRO 3, share them",
@@ -56,6 +56,14 @@ constexpr std::array<MemoryField, 7> table = {{
          [](const Job&, const Prediction& p) {
            return fmt::format("{} tokens x {} of the vocabulary", format_count(p.placement.tokens.all),
                               format_count(p.placement.vocabulary));
+         }},
+    {.name = "update",
+     .value = &Memory::update,
+     .advice = "a fused update has no intermediates",
+     .formula =
+         [](const Job& job, const Prediction&) {
+           return fmt::format("{:.3g} B a parameter beyond activations and logits, which are gone by then",
+                              memory_constants(job).update_bytes);
          }},
     {.name = "buffers",
      .value = &Memory::buffers,

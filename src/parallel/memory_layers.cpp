@@ -138,6 +138,8 @@ LayerMemory layer_memory(const Job& job, const Layout& layout) {
   memory.boundary = block_input(job, layout);
   // Backward of the MLP has the gradients of its inner tensors live (both halves of a gated one) beside its input's.
   const double halves = job.model.gated_mlp ? 3 : 2;
+  if (layout.tp > 1)
+    memory.whole = Bytes::base(job.framework.memory.working_whole_hidden * tokens.all * job.model.hidden);
   memory.working = Bytes::base(element_of(job) * (halves * tokens.all * widest + 2 * tokens.all * job.model.hidden));
   return memory;
 }

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "meshwright/core/units.hpp"
+#include "meshwright/hardware/host.hpp"
 #include "meshwright/parallel/band.hpp"
 #include "meshwright/parallel/constraints.hpp"
 #include "meshwright/parallel/memory.hpp"
@@ -46,6 +47,16 @@ double repeated_work(const Job& job, const Layout& layout) {
   return 1 + attention / (3 * all);
 }
 
+/// What is held in host memory, where that comes near what a node has or nobody says what it has.
+void add_host_memory(Prediction& p, const Job& job) {
+  const Bytes held = p.memory.host, likely = hardware::host_memory().buffers * held, has = job.cluster.node.host_memory;
+  constexpr double left_to_others = 0.3;  // system, page cache, data loaders
+  if (held <= Bytes{} || (has > Bytes{} && likely <= (1 - left_to_others) * has)) return;
+  p.warnings.push_back(fmt::format("host memory: a node holds {} at least and {} with buffers, of {}", format(held),
+                                   format(likely),
+                                   has > Bytes{} ? format(has) : "what nobody says of " + job.cluster.node.name));
+}
+
 void add_warnings(Prediction& p, const Job& job) {
   if (p.comm_share > 0.2) {
     const StepField& most = largest_communication(p.time);
@@ -64,6 +75,7 @@ void add_warnings(Prediction& p, const Job& job) {
     p.warnings.push_back(fmt::format("device memory: does not fit, most of it {} ({}): {}", most.name,
                                      format(p.memory.*most.value), most.advice));
   }
+  add_host_memory(p, job);
   const GemmEfficiency& gemm = job.cluster.accelerator.efficiency.of(job.precision.gemm);
   if (gemm.evidence == Evidence::extrapolated || gemm.evidence == Evidence::data_sheet) {
     p.warnings.push_back(fmt::format("{} in {} was not measured: its GEMM efficiency is {}",

@@ -44,6 +44,18 @@ constexpr RuleRow states[] = {
                            job.recipe.offload.parameters ? "parameters" : "gradients"),
                fmt::format("zero_stage {}", l.zero_stage)};
      }},
+    {.name = "host memory",
+     .refuses =
+         [](const Job& job, const Layout& l) noexcept {
+           const RecipeOffload& host = job.recipe.offload;
+           if (job.cluster.node.host_memory <= Bytes{} || !(host.optimizer || host.parameters || host.activations))
+             return false;
+           return memory(job, l).host > job.cluster.node.host_memory;
+         },
+     .words = [](const Job& job, const Layout& l) -> RuleWords {
+       return {fmt::format("at most {} a node", format(job.cluster.node.host_memory)), format(memory(job, l).host)};
+     },
+     .of_stack = false},
     {.name = "overlap_param_gather",
      .refuses =
          [](const Job& job, const Layout& l) noexcept {

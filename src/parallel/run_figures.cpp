@@ -161,6 +161,9 @@ std::span<const RunField> run_fields() {
           "host.per_layer_tp", 0.5, [](const Job& j, const Layout& l) { return l.tp > j.cluster.node.accelerators; }),
       framework_time<&Framework::host, &StackHost::pipeline_send>("host.pipeline_send", 0.5,
                                                                   [](const Job&, const Layout& l) { return l.pp > 1; }),
+      framework_time<&Framework::host, &StackHost::pipeline_wait>(
+          "host.pipeline_wait", 0.5,
+          [](const Job& j, const Layout& l) { return l.pp > 1 && l.tp > 2 * j.cluster.node.accelerators; }),
       RunField{"work.time", 0.1, no_limit, work, [](const Job& j) { return j.framework.work_time; },
                [](Figures& f, double v) { f.framework.work_time = v; }, always, false, nullptr, never,
                &TraitSpread::shared},

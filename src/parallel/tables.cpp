@@ -85,6 +85,8 @@ StepConstants constants_of(const Job& job) {
           .layer_overhead = f.launch.layer_gap,
           .step_overhead = f.host.step,
           .pipeline_send_host = f.host.pipeline_send,
+          .pipeline_wait = f.host.pipeline_wait,
+          .node_accelerators = job.cluster.node.accelerators,
           .passes = r.trainable.kind == TrainableKind::all ? 3.0 : 2.0,
           .drained = f.launch.drained,
           .crosses_nodes = job.accelerators > job.cluster.node.accelerators,

@@ -39,13 +39,28 @@ Kernels adapter(const Operator& op, const Job& job) {
           product(r, op.k, op.m) + product(op.n, r, op.m)};
 }
 
-/// Frozen weights at rest in 4 or 8 bits are written out in the format of compute before each product.
-Seconds dequantised(const Operator& op, const Job& job) {
+/// Bytes that elementwise operators move to unpack one weight of `packed` bytes: shifted out of 4-byte words, narrowed
+/// to `held` bytes, masked, less its gathered zero, times its gathered scale (AutoGPTQ, qlinear_cuda.py, forward).
+double elementwise_traffic(double packed, DType compute) {
+  const double word = 4, held = packed < 1 ? 1 : 2, scale = bytes_per_element(compute);
+  const double shifted = packed + word, narrowed = word + held, masked = 2 * held, gathered = scale + held;
+  return shifted + narrowed + masked + gathered + 3 * held + (held + 2 * scale);
+}
+
+/// Frozen weights at rest in 4 or 8 bits are written out in the format of compute before each product; autograd keeps
+/// what elementwise operators made for the backward pass.
+Kernels dequantised(const Operator& op, const Job& job) {
   const StateFormat base = job.recipe.trainable.base;
   if (base != StateFormat::int4 && base != StateFormat::int8) return {};
   const DType compute = job.precision.rest;
-  return memory_bound_time(Bytes::base(op.weight_elements * (bytes_of(base, compute) + bytes_per_element(compute))),
-                           job.cluster.accelerator);
+  const double packed = bytes_of(base, compute);
+  const auto moved = [&](double bytes) {
+    return memory_bound_time(Bytes::base(op.weight_elements * bytes), job.cluster.accelerator);
+  };
+  if (job.recipe.trainable.unpacking == Unpacking::elementwise)
+    return {moved(elementwise_traffic(packed, compute)), {}, {}};
+  const Seconds once = moved(packed + bytes_per_element(compute));
+  return {once, once, {}};
 }
 
 }  // namespace
@@ -63,8 +78,8 @@ Training training_of(const Operator& op, const Job& job) {
     training.added = adapter(op, job);
     training.trained = t.rank * (op.k + op.n) * op.groups;
   }
-  training.added.forward += dequantised(op, job);
-  training.added.data_gradient += dequantised(op, job);
+  const Kernels unpacked = dequantised(op, job);
+  training.added.forward += unpacked.forward, training.added.data_gradient += unpacked.data_gradient;
   return training;
 }
 

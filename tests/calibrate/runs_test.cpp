@@ -102,6 +102,16 @@ TEST(RunRecords, WhatAStackRecomputesMayGoWithItsTaskAndSize) {
   EXPECT_EQ(mode("pretrain", 8), Recompute::none);
 }
 
+TEST(RunRecords, NotesSayHowFrozenWeightsAreUnpacked) {
+  const auto unpacking = [](const std::string& notes) {
+    std::string text = record_text(R"({"tp": 1, "pp": 1, "global_batch": 8, "framework": "pytorch-fsdp"})", "lora");
+    text.insert(1, R"("extra": {"method": "Q-LoRA"}, "notes": ")" + notes + R"(", )");
+    return read(text).job.recipe.trainable.unpacking;
+  };
+  EXPECT_EQ(unpacking("Int4 GPTQ base weights"), parallel::Unpacking::elementwise);
+  EXPECT_EQ(unpacking("NF4 base weights"), parallel::Unpacking::fused);
+}
+
 TEST(RunRecords, AnUnknownStackIsPredictedAsAnyAndCountedApart) {
   const auto text = [](const char* stack) {
     return record_text(R"({"tp": 1, "pp": 1, "micro_batch": 1, "global_batch": 128, "framework": ")" +

@@ -15,7 +15,7 @@ const char* const every_member = R"({
   "node": {"name": "box", "accelerator": "H100-SXM5-80GB", "accelerators": 4, "scale_up": "switched",
            "scale_up_domain": 8, "scale_up_bandwidth": "450000000000 B/s", "scale_up_switch": "nvswitch3", "nics": 4,
            "nic": "ConnectX-7", "nic_bandwidth": "50000000000 B/s", "fabric": "roce", "dcn_bandwidth": "1000000000 B/s",
-           "pcie": "pcie-gen5", "sockets": 1, "cpu": "amd", "power": "9000 W", "title": "A box", "aliases": ["crate"],
+           "pcie": "pcie-gen5", "sockets": 1, "cpu": "amd", "host_memory": "512000000000 B", "power": "9000 W", "title": "A box", "aliases": ["crate"],
            "announced": true, "notes": "one of a kind",
            "prices": [{"amount": "100000 $", "kind": "list", "date": "2026", "confidence": "low", "url": "https://x"},
                       {"rate": "20 $/h", "kind": "rent", "date": "2026", "confidence": "high", "provider": "us"}]},

@@ -391,6 +391,57 @@ TEST(Step, AdaptersNeedNoWeightGradients) {
   EXPECT_EQ(Tables(lora).constants().passes, 2) << "no pass for gradients of weights, no gap after it";
 }
 
+// Qwen's README, adapters over Int4 GPTQ weights on one A100: whatever the sequence, a step of eight passes over 70e9
+// weights takes 17 to 20 s more than products need. AutoGPTQ unpacks them twice (forward, and where it is done again)
+// by elementwise operators that move 22.5 bytes a weight.
+TEST(Step, ElementwiseUnpackingOfFrozenWeightsTakesItsTraffic) {
+  const auto seconds = [](const char* base, const char* unpacking) {
+    const std::string recipe =
+        fmt::format(R"({{"trainable": {{"kind": "lora", "base": "{}", "unpacking": "{}"}}}})", base, unpacking);
+    const Job job = with_recipe(job_on("dgx-a100", 1, llama(80, 8192, 24576, 64, 64, 152064), 1024, 8, "pytorch-fsdp"),
+                                recipe.c_str());
+    return predict(job, {.recompute = Recompute::full}).step_time.value();
+  };
+  const double products = seconds("compute", "fused");
+  const double elementwise = seconds("int4", "elementwise") - products, fused = seconds("int4", "fused") - products;
+  EXPECT_NEAR(elementwise, 17.5, 2.5);
+  EXPECT_NEAR(elementwise / fused, 2 * 22.5 / (3 * 2.5), 0.5) << "three passes of one kernel each";
+}
+
+// nanotron's sweep on EFA, 1.3B parameters, tp 32, micro-batches of one: 181 ms a layer and micro-batch on two stages,
+// 383 ms on four. Per micro-batch that is 1.4 and 1.5 s, more than its layers' sends: a wait for each neighbour.
+TEST(Step, TensorGroupsOverManyNodesWaitForTheirNeighbours) {
+  const Job job = job_on("aws-p5.48xlarge", 128, llama(16, 2048, 8192, 32, 32, 131072), 4096, 256, "nanotron");
+  const auto slot = [&](int tp, int pp) {
+    const Layout layout{.tp = tp, .pp = pp, .dp = 128 / tp / pp, .zero_stage = 0};
+    return predict(job, layout).step_time.value() / (micro_batches(256, layout) + pp - 1);
+  };
+  EXPECT_NEAR(slot(32, 2), 1.45, 0.25);
+  EXPECT_NEAR(slot(32, 4), 1.53, 0.25);
+  const Job sound = with_stack(job, [](Framework& f) { f.host.pipeline_wait = Seconds{}; });
+  const Layout two_nodes{.tp = 16, .pp = 2, .dp = 4};
+  EXPECT_EQ(predict(sound, two_nodes).step_time, predict(job, two_nodes).step_time);
+}
+
+// PyTorch, set_checkpoint_early_stop: of a Llama block's 218 M weights the last product has 59 M, and the attention's
+// last 17 M.
+TEST(Step, RecomputeStopsWhereNothingIsLeftToRematerialise) {
+  const auto step = [](const Transformer& model, const char* stop, int tp) {
+    const std::string recipe = fmt::format(R"({{"activations": {{"early_stop": "{}"}}}})", stop);
+    const Job job = with_recipe(test_job(model, 8, 4096, 64, "torchtitan"), recipe.c_str());
+    return step_of(job, {.tp = tp, .dp = 8 / tp, .zero_stage = 3, .recompute = Recompute::full}).time;
+  };
+  const StepTime all = step(llama_8b(), "none", 1), block = step(llama_8b(), "block", 1),
+                 modules = step(llama_8b(), "modules", 1);
+  EXPECT_EQ(block.compute, all.compute);
+  EXPECT_NEAR(1 - block.recompute / all.recompute, 0.22, 0.03) << "59 of 218 of the products";
+  EXPECT_NEAR(1 - modules.recompute / all.recompute, 0.29, 0.04) << "76 of 218";
+  const StepTime whole = step(llama_8b(), "none", 4), stopped = step(llama_8b(), "block", 4);
+  EXPECT_LT(stopped.tensor_parallel, whole.tensor_parallel) << "nor the sum over tensor ranks";
+  EXPECT_EQ(step(mixture(8, 32, 4), "block", 1).recompute, step(mixture(8, 32, 4), "none", 1).recompute)
+      << "a mixture weighs what its experts give";
+}
+
 TEST(Step, ActivationsInHostMemoryTakeTheLinkToIt) {
   const Job job = job_on("dgx-h100", 8, llama_8b(), 8192, 64);
   const Job offloaded = with_recipe(job, R"({"offload": {"activations": true}})");

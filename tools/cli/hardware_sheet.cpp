@@ -197,6 +197,7 @@ void add_node(Sheet& s, const Node& n) {
   add_network_bandwidth(s.peak, "one NIC", n.nic_bandwidth, "nic_bandwidth");
   add_network_bandwidth(s.peak, "all NICs of a node", n.nic_bandwidth * n.nics, "node_bandwidth");
   add_network_bandwidth(s.peak, "data-centre network, a node", n.dcn_bandwidth, "dcn_bandwidth");
+  add(s.peak, "host memory", n.host_memory, "host_memory", "bytes");
   add(s.peak, "power", n.power, "power", "watts");
 }
 

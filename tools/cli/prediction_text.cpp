@@ -114,6 +114,7 @@ std::string memory_text(const Job& job, const Prediction& p) {
   });
   if (fragmented > 1e-4 * p.memory.reserved) row("fragmentation", fragmented);
   table.add({"  reserved", format(p.memory.reserved), format_percent(p.memory.reserved / usable)});
+  if (p.memory.host > Bytes{}) table.add({"  host memory of a node", format(p.memory.host)});
   return table.render();
 }
 

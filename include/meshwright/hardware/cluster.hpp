@@ -28,6 +28,7 @@ struct NodeSpec {
   std::optional<ScaleUpKind> scale_up{};
   std::optional<BytesPerSecond> scale_up_bandwidth{}, nic_bandwidth{}, dcn_bandwidth{};
   std::optional<std::string> scale_up_switch{}, nic{}, fabric{}, pcie{}, cpu{}, title{}, notes{};
+  std::optional<Bytes> host_memory{};
   std::optional<Watts> power{};
   std::optional<bool> announced{};
   std::optional<std::vector<std::string>> aliases{};

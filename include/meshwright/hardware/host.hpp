@@ -28,6 +28,7 @@ const HostKind& host_kind(std::string_view name, const std::string& where);
 struct HostMemory {
   double reached = 1;  ///< of the link to an accelerator, by copies from pinned memory
   Seconds update{};    ///< of one parameter by an optimizer on one socket
+  double buffers = 1;  ///< what states take there over their bytes: pinned and staging buffers
 };
 const HostMemory& host_memory();
 

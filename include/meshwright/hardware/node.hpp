@@ -31,8 +31,9 @@ struct Node {
   BytesPerSecond dcn_bandwidth{};       ///< of a TPU host to the data-centre network that joins slices; zero = none
   std::string pcie;                     ///< "pcie-gen5"
   int sockets = 2;
-  std::string cpu;  ///< HostKind name: "intel", "amd", "arm", "power"; "" = the first
-  Watts power{};    ///< maximum; zero = not published
+  std::string cpu;      ///< HostKind name: "intel", "amd", "arm", "power"; "" = the first
+  Bytes host_memory{};  ///< of the host processors; zero = not published
+  Watts power{};        ///< maximum; zero = not published
   std::string notes;
   std::vector<Price> prices;
   std::vector<Provenance> sources;

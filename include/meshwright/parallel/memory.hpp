@@ -32,6 +32,7 @@ struct LayerMemory {
   Bytes boundary;                     ///< activations of one micro-batch between stages
   double distinct_weights = 0;        ///< elements of linear weights of distinct shapes in the blocks
   Bytes working;                      ///< largest gradient tensors that one block's backward has live at once
+  Bytes whole;                        ///< of both, and of the head's: those that tensor ranks do not share
 };
 LayerMemory layer_memory(const Job& job, const Layout& layout);
 
@@ -41,7 +42,10 @@ struct MemoryConstants {
   bool adapters = false;    ///< trained parameters stand beside the model's
   double parameter_bytes = 2, gradient_bytes = 4, optimizer_bytes = 12, cached_weight_bytes = 0,
          weight_gradient_bytes = 0;
-  bool low_precision_weights = false;  ///< linear weights are held in the GEMMs' format alone
+  double update_bytes = 0;  ///< of a trained parameter: intermediates of an update of all at once
+  double host_optimizer_bytes = 0, host_parameter_bytes = 0;  ///< of a parameter's states in host memory
+  int node_ranks = 1;                                         ///< that share it
+  bool low_precision_weights = false;                         ///< linear weights are held in the GEMMs' format alone
   double gathered_parameter_bytes = 2, gathered_gradient_bytes = 2, gathered_layers = 2;
   double gathered_parameters_least = 0, ddp_bucket_bytes = 0, fragmentation = 1;
   bool keeps_gathered_with_pipeline = false;
@@ -61,6 +65,9 @@ Bytes usable_memory(const Job& job);
 ///              shard), for routed experts tp * cp * dp / (ep * etp) (Rajbhandari et al. 2020; Megatron Core MoE);
 ///   activations in flight of the schedule times those of the stage's blocks (Korthikanti et al. 2022), and one block
 ///              more while it is recomputed; logits and a recomputed block do not exist at the same time;
+///   update     what the optimizer's intermediates take beyond the activations and logits of the passes, which are gone
+///   by
+///              then;
 ///   reserved   fragmentation on what comes and goes, context, and what the host's running ahead holds of gathered
 ///   inputs:
 ///              of a whole pass without a pipeline, of the warm-up but two with one. That part gives way when memory

@@ -62,7 +62,8 @@ const StepField& largest_communication(const StepTime& time) noexcept;
 
 /// Bytes of one device at the worst stage.
 struct Memory {
-  Bytes weights, gradients, optimizer, activations, logits, buffers, context;
+  Bytes weights, gradients, optimizer, activations, logits, update, buffers, context;
+  Bytes host{};       ///< what the ranks of one node hold in host memory: states and activations moved there
   int stage = 0;      ///< the worst one
   Bytes allocated{};  ///< sum without context
   Bytes reserved{};   ///< allocated with fragmentation, and context: what has to fit

@@ -49,6 +49,11 @@ struct RecipeStates {
 enum class TrainableKind { all, lora };
 inline constexpr std::array<std::string_view, 2> trainable_names = {"all", "lora"};
 constexpr const auto& choice_names(TrainableKind) { return trainable_names; }
+/// How frozen 4- and 8-bit weights become those that products read: in one kernel each time (bitsandbytes), or by
+/// elementwise operators whose result autograd keeps for the backward pass (AutoGPTQ).
+enum class Unpacking { fused, elementwise };
+inline constexpr std::array<std::string_view, 2> unpacking_names = {"fused", "elementwise"};
+constexpr const auto& choice_names(Unpacking) { return unpacking_names; }
 /// Parts of a model that adapters sit on, or that are frozen.
 enum class ModelPart { embedding, attention, mlp, experts, head };
 inline constexpr std::array<std::string_view, 5> model_part_names = {"embedding", "attention", "mlp", "experts",
@@ -61,6 +66,7 @@ struct RecipeTrainable {
   int rank = 16;                            ///< of an adapter
   ModelParts targets{0b01110};              ///< linear layers that have adapters
   StateFormat base = StateFormat::compute;  ///< of frozen weights
+  Unpacking unpacking = Unpacking::fused;   ///< of those in 4 or 8 bits
   ModelParts frozen{};                      ///< without gradients though the rest has them
 };
 
@@ -113,8 +119,15 @@ struct RecipeKernels {
 enum class RecomputeModule { core_attn, mla_up_proj, mlp, moe_act, layernorm, shared_experts };
 inline constexpr std::array<std::string_view, 6> recompute_module_names = {
     "core_attn", "mla_up_proj", "mlp", "moe_act", "layernorm", "shared_experts"};
+/// Where full recompute stops once all that the backward pass needs exists again: nowhere, before the last product of a
+/// block, or, where attention and MLP are checkpoints of their own, before that of each.
+enum class EarlyStop { none, block, modules };
+inline constexpr std::array<std::string_view, 3> early_stop_names = {"none", "block", "modules"};
+constexpr const auto& choice_names(EarlyStop) { return early_stop_names; }
+
 struct RecipeActivations {
   NameSet<recompute_module_names> recompute_modules{0b1};  ///< under selective recompute
+  EarlyStop early_stop = EarlyStop::none;                  ///< of full recompute
   StateFormat activation_input = StateFormat::compute;     ///< in which an MLP keeps what its nonlinearity is given
   /// In which attention's output is kept once for its own backward pass and for the projection after it; `compute`: as
   /// each of the two needs it.
@@ -160,6 +173,7 @@ constexpr void describe(PartOf<RecipeTrainable> auto& p, V&& visit) {
   visit("rank", p.rank);
   visit("targets", p.targets);
   visit("base", p.base);
+  visit("unpacking", p.unpacking);
   visit("frozen", p.frozen);
 }
 template <class V>
@@ -192,6 +206,7 @@ constexpr void describe(PartOf<RecipeKernels> auto& p, V&& visit) {
 template <class V>
 constexpr void describe(PartOf<RecipeActivations> auto& p, V&& visit) {
   visit("recompute_modules", p.recompute_modules);
+  visit("early_stop", p.early_stop);
   visit("activation_input", p.activation_input);
   visit("attention_output", p.attention_output);
 }

@@ -79,6 +79,7 @@ struct StackMemory {
   double saved_extra_hidden = 0;         ///< bytes per token and hidden unit kept beyond the operators' fused inventory
   double saved_extra_ffn = 0;            ///< the same per inner MLP unit (an activation function that is not fused)
   double saved_whole_hidden = 0;         ///< bytes per token and hidden unit that every tensor rank keeps whole
+  double working_whole_hidden = 0;  ///< the same of what one block's backward pass, or the head's, has live at once
   double run_ahead_hidden =
       0;  ///< bytes per token and hidden unit of gathered inputs that a host ahead of the GPU holds
   double selective_share = 0;      ///< of a layer's other activations that selective recompute drops too (op-level AC)
@@ -114,6 +115,8 @@ struct StackHost {
   Seconds per_layer_tp{};      ///< more of it for each further node that a tensor group spans
   Seconds pipeline_send{};     ///< more of it for each further tensor rank where the pipeline crosses nodes: sends that
                                ///< exchange metadata block the host
+  Seconds pipeline_wait{};     ///< of a micro-batch for each neighbour in the pipeline, where a tensor group spans more
+                               ///< than two nodes
   Seconds softmax_fallback{};  ///< more of it where micro_batch * heads / tp is no multiple of 4 and the fused softmax
                                ///< refuses (stacks without fused attention)
   Seconds gather_slice{};      ///< copy of one rank's slice of one parameter tensor that a sharded optimizer gathered
@@ -184,6 +187,7 @@ constexpr void describe(PartOf<StackMemory> auto& p, V&& visit) {
   visit("saved_extra_hidden", p.saved_extra_hidden);
   visit("saved_extra_ffn", p.saved_extra_ffn);
   visit("saved_whole_hidden", p.saved_whole_hidden);
+  visit("working_whole_hidden", p.working_whole_hidden);
   visit("run_ahead_hidden", p.run_ahead_hidden);
   visit("selective_share", p.selective_share);
   visit("cached_weight_bytes", p.cached_weight_bytes);
@@ -213,6 +217,7 @@ constexpr void describe(PartOf<StackHost> auto& p, V&& visit) {
   visit("per_layer", p.per_layer);
   visit("per_layer_tp", p.per_layer_tp);
   visit("pipeline_send", p.pipeline_send);
+  visit("pipeline_wait", p.pipeline_wait);
   visit("gather_slice", p.gather_slice);
   visit("softmax_fallback", p.softmax_fallback);
   visit("jitter", p.jitter);

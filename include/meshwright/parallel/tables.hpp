@@ -41,7 +41,7 @@ struct BlockCost {
   std::array<Seconds, 3> host;     ///< by Recompute: least time of all passes, launches of an eager host
   std::array<Seconds, 3> awaited;  ///< by Recompute: of `host`, the passes in which it waits for the device
   KernelTimes forward_kernels, backward_kernels;  ///< of `forward.compute` and `backward.compute`
-  KernelTimes selective_kernels;                  ///< of what selective recompute does again
+  KernelTimes selective_kernels, again_kernels;   ///< of what selective and full recompute do again
   double parameters = 0;                          ///< held by a rank, without routed experts
   double expert_parameters = 0;                   ///< routed experts held by a rank
   double tensors = 0;                             ///< parameter tensors with gradients
@@ -107,7 +107,8 @@ struct StepConstants {
   double slowest_node = 0;  ///< expected delay of the slowest node over the step
   int moved_layers = 0;     ///< blocks of a stage whose activations go to the host; 0 = all that say so
   double overlap_slowdown = 0, fsdp_overlap_penalty = 0;
-  Seconds layer_overhead, step_overhead, pipeline_send_host;
+  Seconds layer_overhead, step_overhead, pipeline_send_host, pipeline_wait;
+  int node_accelerators = 1;
   double passes = 3;   ///< of a block: forward and the gradients of its input and, unless frozen, of its weights
   double drained = 0;  ///< share of the shorter of host and device, where one waits for the other, that is added
   bool crosses_nodes = false;                 ///< the job is larger than a node
