@@ -90,6 +90,7 @@ CollectiveBands collective_bands(const std::vector<CollectiveCheck>& checks) {
 
 std::vector<CollectiveCoverage> collective_coverage(const std::vector<CollectiveCheck>& checks) {
   std::vector<CollectiveCoverage> rows;
+  rows.reserve(std::size(ways));
   for (const Way& way : ways) rows.push_back(covered(checks, way));
   return rows;
 }

@@ -1,5 +1,8 @@
 // The model of a training record: sizes of one layer as SCHEMA says, the rest by what its fields imply.
+#include <tuple>
+
 #include "calibrate/run_layout.hpp"
+#include "meshwright/workload/presets.hpp"
 
 namespace meshwright::calibrate {
 namespace {
@@ -23,6 +26,20 @@ void read_experts(const Reader& model, Transformer& t) {
   t.shared_expert_ffn_hidden = model.integer_or("shared_expert_ffn_hidden", 0);
   t.dense_layers = model.integer_or("dense_layers", 0);
   if (t.ffn_hidden == 0) t.ffn_hidden = t.moe_ffn_hidden;
+}
+
+/// Biases, which records don't tell, as the preset of the same sizes has them.
+void add_biases(Transformer& t) {
+  const auto sizes = [](const Transformer& m) {
+    const int inner = m.is_moe() ? m.moe_ffn_hidden : m.ffn_hidden;
+    return std::tuple{m.hidden, m.heads, m.kv_heads, m.head_dim, m.vocab, m.experts, m.top_k, inner, m.gated_mlp};
+  };
+  for (const Transformer& known : model_presets()) {
+    if (sizes(known) != sizes(t)) continue;
+    t.qkv_bias = known.qkv_bias, t.attention_output_bias = known.attention_output_bias;
+    t.mlp_bias = known.mlp_bias, t.router_bias = known.router_bias;
+    return;
+  }
 }
 
 }  // namespace
@@ -55,6 +72,7 @@ std::optional<Transformer> model_of_record(const Reader& model, std::string& why
   read_latent(model, t);
   read_experts(model, t);
   if (t.ffn_hidden == 0) t.ffn_hidden = 4 * t.hidden;
+  add_biases(t);
   t.sliding_window = model.integer_or("sliding_window", 0);
   const int window_layers = model.integer_or("swa_layers", 0);
   if (t.sliding_window > 0 && window_layers > 0 && window_layers < t.layers) {

@@ -76,7 +76,8 @@ void list_defaults(JobParts& job, const std::optional<Reader>& stated) {
 }
 
 bool has_kernel(const Accelerator& device, const AttentionKernel& kernel) {
-  if (!kernel.fused || device.compute_capability == 0) return true;
+  if (!kernel.fused) return true;
+  if (device.compute_capability == 0) return kernel.share == 1;
   return device.compute_capability >= kernel.least_capability && device.compute_capability <= kernel.most_capability;
 }
 

@@ -45,9 +45,11 @@ Passes of_products(const Operator& op, const RecipeKernels& recipe) {
 
 /// Casts run inside the modules whose inputs they are: input forward, gradient backward.
 Passes of_streams(const Operator& op, const RecipeKernels& recipe) {
+  if (inside_product(op, recipe)) return {};
   const bool apart = op.apart > 0 && recipe.expert_gemm <= ExpertGemm::streams;
   const double kernels = apart ? op.apart : op.kernels;
   if (op.cast) return {{0, kernels}, {0, kernels}};
+  if (apart) return {{1, kernels - 1}, {stream_backward, stream_backward * (kernels - 1)}};
   const bool one = op.part == OperatorPart::router && recipe.fused_router;
   return {{one ? 1 : kernels, 0}, {stream_backward * (one ? 1 : kernels), 0}};
 }

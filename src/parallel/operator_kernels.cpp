@@ -92,19 +92,27 @@ Kernels attention_kernels(const Operator& op, const Job& job) {
                              .window = op.window,
                              .fused = kernel.fused,
                              .flash = kernel.flash};
-  const double efficiency = kernel.fused ? job.framework.kernels.attention_efficiency : 1;
+  const double efficiency = kernel.fused ? job.framework.kernels.attention_efficiency * kernel.share : 1;
   const DType dtype = job.recipe.precision.attention == StateFormat::fp8 ? DType::fp8 : job.precision.rest;
   return {attention_forward_time(shape, job.cluster.accelerator, dtype) / efficiency,
           attention_backward_time(shape, job.cluster.accelerator, dtype) / efficiency,
           {}};
 }
 
+/// A pass over what the experts' products give.
+bool on_outputs(const Operator& op) { return op.apart > 0 && !op.cast; }
+
+/// Copies tokens into the order of their experts, or back.
+bool sorts(const Operator& op) { return op.name == "permute" || op.name == "unpermute"; }
+
 Kernels memory_kernels(const Operator& op, const Job& job) {
+  if (inside_product(op, job.recipe.kernels)) return {};
+  const bool apart = op.apart > 0 && job.recipe.kernels.expert_gemm <= ExpertGemm::streams;
   const bool fused = job.framework.kernels.fused_norms || job.recipe.kernels.compiled;
-  double bytes = fused || op.unfused_bytes == 0 ? op.bytes : op.unfused_bytes;
+  const bool whole = on_outputs(op) ? !apart : sorts(op) ? dispatcher(job.recipe.kernels.dispatcher).by_node : fused;
+  double bytes = whole || op.unfused_bytes == 0 ? op.bytes : op.unfused_bytes;
   // Stacks that fuse norms and activations quantise in the same kernels, which half of the inputs come from.
   if (fused && op.cast) bytes *= 0.5;
-  const bool apart = op.apart > 0 && job.recipe.kernels.expert_gemm <= ExpertGemm::streams;
   const Seconds forward = memory_bound_time(Bytes::base(bytes * job.framework.kernels.memory_traffic),
                                             job.cluster.accelerator, apart ? op.apart : op.kernels);
   return {forward, memory_backward * forward, {}};
@@ -163,6 +171,10 @@ Bytes dropped_selectively(const Operator& op, const Job& job) {
     }
   }
   return Bytes::base(std::min(op.saved_bytes, inputs * bytes_per_element(job.precision.rest)));
+}
+
+bool inside_product(const Operator& op, const RecipeKernels& recipe) {
+  return on_outputs(op) && recipe.expert_gemm == ExpertGemm::fused;
 }
 
 Seconds least_time(const Operator& op, const Job& job) {

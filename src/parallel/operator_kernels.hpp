@@ -9,6 +9,8 @@ struct Kernels {
   Seconds forward, data_gradient, weight_gradient;
 };
 Kernels kernels(const Operator& op, const Job& job);
+/// Whether the experts' product does the operator on its way out.
+bool inside_product(const Operator& op, const RecipeKernels& recipe);
 /// Products of the operator at the most that the device sustains: no cut of its experts takes less.
 Seconds least_time(const Operator& op, const Job& job);
 

@@ -35,11 +35,12 @@ std::vector<NamedRow<AttentionKernel>> read_attention_kernels() {
   std::vector<NamedRow<AttentionKernel>> rows;
   const Reader file = document("attention.json");
   for (const Reader& entry : file.at("attention").items()) {
-    entry.allow_only({"name", "aliases", "fused", "flash", "least_capability", "most_capability"});
+    entry.allow_only({"name", "aliases", "fused", "flash", "share", "least_capability", "most_capability"});
     NamedRow<AttentionKernel> row;
     row.name = entry.at("name").string(), row.aliases = strings(entry, "aliases");
     row.fused = entry.at("fused").boolean();
     row.flash = entry.integer_or("flash", row.flash, 2, 3);
+    row.share = entry.number_or("share", row.share);
     row.least_capability = entry.integer_or("least_capability", row.least_capability);
     row.most_capability = entry.integer_or("most_capability", row.most_capability);
     rows.push_back(std::move(row));

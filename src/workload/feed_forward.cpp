@@ -1,4 +1,6 @@
 // Operators of the dense MLP and of mixture-of-experts layers.
+#include <cmath>
+
 #include "workload/operator_list.hpp"
 #include "workload/weights.hpp"
 
@@ -31,6 +33,32 @@ void route(OperatorList& list) {
   list.stream("top_k", 4 * 4 * scores, 4 * scores).kernels = 4;
 }
 
+// The bias of the second product counts by the token's weight, so that it is no part of the product. One pass at best;
+// apart, expert by expert, it is bias times weight, the sum, all of them joined, all in fp32, and the cast back
+// (Megatron Core, transformer/moe/experts.py, _apply_bias).
+void expert_bias(OperatorList& list, double elements, double groups) {
+  if (!list.model.mlp_bias) return;
+  const double e = list.element, fp32 = 4;
+  Operator& row = list.stream("expert_bias", 2 * e * elements);
+  row.unfused_bytes = (fp32 + (e + 2 * fp32) + 2 * fp32 + (fp32 + e)) * elements;
+  row.apart = 2 * groups + 2;
+}
+
+// Copies into the order of experts. Sent to experts one by one, a token is copied before the exchange and, where a rank
+// holds several experts, once more after it; sent to ranks, it is copied only there, from what came (Megatron Core,
+// transformer/moe/token_dispatcher.py: all-to-all against flex).
+void sorted_tokens(OperatorList& list, std::string_view name, double source_rows, double rows, double groups) {
+  const double ep = list.shard.ep, k = list.model.top_k;
+  const double vector = list.element * expert_width(list.model);
+  const double before = list.rows / list.shard.tp + source_rows;
+  Operator& row = list.stream(name, vector * before);
+  if (ep <= 1 || groups <= 1) return;
+  const double came = rows / k * ep * (1 - std::pow(1 - 1 / ep, k));
+  row.bytes = vector * (came + rows);
+  row.unfused_bytes = vector * (before + 2 * rows);
+  row.kernels = 2;
+}
+
 // Experts spread over ep x etp ranks, which take their tokens from as many ranks: rows of one rank are
 // tokens * top_k * etp / tp, in experts / ep groups (Megatron-Core MoE, parallel folding, arXiv 2504.14960).
 void experts(OperatorList& list) {
@@ -41,17 +69,16 @@ void experts(OperatorList& list) {
   const double groups = static_cast<double>(m.experts) / cut.ep;
   const double rows = source_rows * cut.etp * cut.imbalance, per_expert = rows / groups;
   const double inner = static_cast<double>(m.moe_ffn_hidden) / cut.etp;
-  const double e = list.element, h = expert_width(m);
+  const double h = expert_width(m);
   // A latent space for the experts: down before the dispatch, up after the combination, on sharded rows.
   if (m.expert_hidden > 0) list.gemm("expert_latent_down", Cut::none, list.rows / cut.tp, h, m.hidden, 0);
-  // Copies into expert order, and once more after the exchange where a rank holds several experts.
-  const double sorted_again = cut.ep > 1 && groups > 1 ? 2 * e * rows * h : 0;
-  list.stream("permute", e * h * (list.rows / cut.tp + source_rows) + sorted_again).kernels = sorted_again > 0 ? 2 : 1;
+  const auto sorted = [&](std::string_view name) { sorted_tokens(list, name, source_rows, rows, groups); };
+  sorted("permute");
   list.grouped_gemm("expert_up", Cut::column, per_expert, (m.gated_mlp ? 2 : 1) * inner, h, groups);
   list.activation("expert_activation", rows, inner);
   list.grouped_gemm("expert_down", Cut::row, per_expert, h, inner, groups);
-  list.stream("unpermute", e * h * (list.rows / cut.tp + source_rows) + sorted_again).kernels =
-      sorted_again > 0 ? 2 : 1;
+  expert_bias(list, rows * h, groups);
+  sorted("unpermute");
   if (m.expert_hidden > 0)
     list.gemm("expert_latent_up", Cut::none, list.rows / cut.tp, m.hidden, h, list.rows / cut.tp);
 }

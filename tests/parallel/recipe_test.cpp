@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/refusal.hpp"
 #include "meshwright/parallel/constraints.hpp"
 #include "meshwright/parallel/memory.hpp"
 #include "parallel/jobs.hpp"
@@ -22,12 +23,7 @@ Job with(const Job& job, const char* stated) {
 }
 
 std::string refusal(const Job& job, const char* stated) {
-  try {
-    with(job, stated);
-    return "accepted";
-  } catch (const Error& e) {
-    return e.what();
-  }
+  return meshwright::refusal([&] { with(job, stated); });
 }
 
 Job on(const char* node, const Job& job) {
@@ -116,6 +112,27 @@ TEST(Recipe, AttentionIsTheBestThatTheDeviceHas) {
               AllOf(HasSubstr("job.json:/kernels/attention"), HasSubstr("V100"), HasSubstr("unfused")));
   EXPECT_THAT(refusal(on("dgx-a100", gpt2), R"({"kernels": {"attention": "fa3"}})"), HasSubstr("flash-3"));
   EXPECT_EQ(with(on("dgx-h100", gpt2), R"({"kernels": {"attention": "FA3"}})").recipe.kernels.attention, "flash-3");
+}
+
+// Blackwell's first kernels, and from Bridge 0.2 (cuDNN 9.13) on those that benchmarks of cuDNN 9.17 show; releases
+// change nothing where there was nothing to catch up on.
+TEST(Recipe, AttentionOfBlackwellComesWithTheRelease) {
+  const auto of_release = [](const char* node, const char* release) {
+    return parallel::with(on(node, test_job(llama_8b(), 8, 8192, 64)),
+                          [&](JobSpec& spec) { spec.framework_version = release; });
+  };
+  const auto chosen = [&](const char* node, const char* release) {
+    return of_release(node, release).recipe.kernels.attention;
+  };
+  EXPECT_EQ(chosen("dgx-b200", "25.04"), "vendor-first");
+  EXPECT_EQ(chosen("dgx-b200", "25.09"), "vendor-first");
+  EXPECT_EQ(chosen("dgx-b200", "25.11"), "vendor");
+  EXPECT_EQ(chosen("dgx-b200", "26.08"), "vendor");
+  EXPECT_EQ(chosen("dgx-h100", "25.04"), "vendor");
+  EXPECT_EQ(chosen("mi300x-oam", "25.04"), "vendor");
+  EXPECT_THAT(
+      refusal(on("dgx-h100", test_job(llama_8b(), 8, 8192, 64)), R"({"kernels": {"attention": "vendor-first"}})"),
+      HasSubstr("no such attention kernel"));
 }
 
 // GPT-2 large on a V100 with 32 GB, micro-batch 4, 1,024 tokens: the scores of 36 layers are kept.

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <tuple>
 #include <vector>
 
@@ -284,6 +285,62 @@ TEST(Step, ASingleExpertIsNotGrouped) {
   EXPECT_GT(compute(half, 32), 1.2 * compute(whole, 32));
 }
 
+// cuDNN's first kernels for Blackwell: 943 TFLOP/s backward where later ones have 1,211.
+TEST(Step, FirstKernelsOfADeviceReachAShareOfItsBest) {
+  const Job job = job_on("dgx-b200", 8, llama_8b(), 8192, 64);
+  const auto attention = [&](const char* recipe) {
+    Tables tables(with_recipe(job, recipe));
+    KernelTimes times = tables.entries({.dp = 8}).shard->sections[1].backward_kernels;
+    return times.of(OperatorKind::attention);
+  };
+  EXPECT_NEAR(
+      attention(R"({"kernels": {"attention": "vendor-first"}})") / attention(R"({"kernels": {"attention": "vendor"}})"),
+      1211.0 / 943, 0.05);
+}
+
+// All-to-all copies tokens before it sends them and sorts them again after it; DeepEP and HybridEP sort what came.
+TEST(Step, DispatchersThatSendOnceSortOnce) {
+  const Job job = job_on("dgx-h100", 8, mixture(16, 64, 8), 4096, 64);
+  const auto moved = [&](const char* dispatcher) {
+    const std::string recipe = fmt::format(R"({{"kernels": {{"dispatcher": "{}"}}}})", dispatcher);
+    Tables tables(with_recipe(job, recipe.c_str()));
+    KernelTimes times = mixture_block(tables, {.dp = 8, .ep = 8, .etp = 1}).forward_kernels;
+    return times.of(OperatorKind::memory_bound).value();
+  };
+  const double reached = 8 * (1 - std::pow(7.0 / 8, 8));
+  const double vectors = 2 * 4096.0 * (1 + 8 + 2 * 8 - (reached + 8));  // copied and copied back
+  const double saved = job.framework.kernels.memory_traffic * 2 * job.model.hidden * vectors;
+  const Accelerator& device = builtin_catalog().accelerator("H100-SXM5-80GB");
+  const double rate = device.memory_bandwidth.value() * device.efficiency.memory.fraction;
+  EXPECT_NEAR(moved("all-to-all") - moved("hybridep"), saved / rate, 0.01 * saved / rate);
+  EXPECT_EQ(moved("deepep"), moved("hybridep"));
+}
+
+// gpt-oss: 28 bytes an element of the experts' outputs and a backward of 1.7 times that where each expert's are added
+// apart, one pass where they are grouped, none inside the fused product.
+TEST(Step, BiasesOfExpertsAreAddedApart) {
+  Transformer model = mixture(16, 64, 8);
+  const auto streamed = [&](const char* form) {
+    const std::string recipe = fmt::format(R"({{"kernels": {{"expert_gemm": "{}"}}}})", form);
+    Tables tables(with_recipe(job_on("dgx-h100", 8, model, 4096, 64), recipe.c_str()));
+    KernelTimes times = mixture_block(tables, {.dp = 8, .ep = 8, .etp = 1}).forward_kernels;
+    return times.of(OperatorKind::memory_bound).value();
+  };
+  const auto with_bias = [&](const char* form) {
+    model.mlp_bias = false;
+    const double without = streamed(form);
+    model.mlp_bias = true;
+    return streamed(form) - without;
+  };
+  const double elements = 4096.0 * 8 * model.hidden;
+  const Accelerator& device = builtin_catalog().accelerator("H100-SXM5-80GB");
+  const double rate = device.memory_bandwidth.value() * device.efficiency.memory.fraction;
+  EXPECT_NEAR(with_bias("streams"), 28 * elements / rate, 0.35 * 28 * elements / rate) << "and launches";
+  EXPECT_GT(with_bias("streams"), 5 * with_bias("grouped"));
+  EXPECT_GT(with_bias("grouped"), 0);
+  EXPECT_EQ(with_bias("fused"), 0);
+}
+
 TEST(Step, InputsThatAreQuantisedBeforeTheyAreGathered) {
   const Job job = with_recipe(job_on("dgx-h100", 8, llama_8b(), 8192, 64, "torchtitan"),
                               R"({"precision": {"tensor_gather": "compute"}})");
@@ -470,7 +527,7 @@ TEST(Step, RackOf72IsTakenInEqualParts) {
   const Job job = job_on("gb200-nvl72", 256, mixture(16, 64, 8), 4096, 1024);
   const Layout l{.dp = 256, .ep = 64, .etp = 1};
   const Step s = step_of(job, l);
-  EXPECT_LT(s.time.expert_parallel.value(), 0.5 * s.time.compute.value());
+  EXPECT_LT(s.time.expert_parallel.value(), 0.6 * s.time.compute.value());
 }
 
 }  // namespace

@@ -213,6 +213,28 @@ TEST(Operators, LatentAttentionIsCutByHeadsAfterTheDownProjections) {
   EXPECT_TRUE(has(block, "shared_expert_up"));
 }
 
+// DeepSeek-V3 on 64 ranks of four experts: 1 - (63/64)^8 of the ranks get a token once, 7.57 of its eight copies.
+TEST(Operators, TokensAreSortedByWhatCame) {
+  const Transformer m = load_model("deepseek-v3");
+  const auto block = layer_operators(m, LayerKind::moe, 1, 4096, {.ep = 64}, bf16());
+  for (const char* name : {"permute", "unpermute"}) {
+    EXPECT_DOUBLE_EQ(named(block, name).unfused_bytes, 2 * 7168 * 4096.0 * (1 + 8 + 2 * 8)) << name;
+    EXPECT_NEAR(named(block, name).bytes, 2 * 7168 * 4096.0 * (7.574 + 8), 1e6) << name;
+  }
+  const auto alone = layer_operators(m, LayerKind::moe, 1, 4096, {.ep = 256}, bf16());
+  EXPECT_DOUBLE_EQ(named(alone, "permute").bytes, 2 * 7168 * 4096.0 * (1 + 8)) << "one expert has no order";
+  EXPECT_EQ(named(alone, "permute").unfused_bytes, 0);
+}
+
+TEST(Operators, BiasesOfExpertsArePassesOfTheirOwn) {
+  const auto block = layer_operators(load_model("gpt-oss-120b"), LayerKind::moe, 1, 4096, {.ep = 8}, bf16());
+  const double elements = 4096.0 * 4 * 2880;
+  EXPECT_DOUBLE_EQ(named(block, "expert_bias").bytes, 4 * elements);
+  EXPECT_DOUBLE_EQ(named(block, "expert_bias").unfused_bytes, 28 * elements);
+  EXPECT_EQ(named(block, "expert_bias").apart, 2 * 16 + 2);
+  EXPECT_FALSE(has(layer_operators(load_model("deepseek-v3"), LayerKind::moe, 1, 4096, {}, bf16()), "expert_bias"));
+}
+
 TEST(Operators, WindowsCutAttention) {
   const Transformer m = load_model("gpt-oss-120b");
   const auto local = layer_operators(m, LayerKind::moe, 1, 8192, {}, bf16(), false);

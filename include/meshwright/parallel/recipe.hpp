@@ -227,6 +227,7 @@ struct AttentionKernel {
   std::string name;
   bool fused = true;         ///< false: scores are written, read and kept
   int flash = 3;             ///< 3 = the device's best, 2 = FlashAttention-2 (cost/kernel.hpp)
+  double share = 1;          ///< of those rates that it reaches
   int least_capability = 0;  ///< of NVIDIA devices that have it; other vendors' are not asked
   int most_capability = 1 << 20;
 };
