@@ -10,6 +10,9 @@ endif()
 find_program(CCACHE ccache)
 if(CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+  if(DEFINED SKBUILD)  # pip: objects are found again in another clone; scripts set this by their environment
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${CCACHE})
+  endif()
 endif()
 
 add_library(meshwright_settings INTERFACE)

@@ -13,35 +13,36 @@ namespace {
 
 using Paths = std::vector<std::filesystem::path>;
 
-std::vector<RunRecord> runs_of(const Paths& files, const Catalog& catalog) {
+std::vector<RunRecord> runs_of(const Paths& files, const Catalog& catalog, const LogCompletion& completion) {
   std::vector<RunRecord> runs;
   for (const std::filesystem::path& file : files)
-    std::ranges::move(read_own_runs(file, catalog), std::back_inserter(runs));
+    std::ranges::move(read_own_runs(file, catalog, completion), std::back_inserter(runs));
   if (runs.empty()) throw Error(files.front().string(), "no training run (model, cluster, layout, measured) in it");
   return runs;
 }
 
 /// Published runs where no file is given.
-std::string checked_runs(const Paths& files, const std::optional<std::filesystem::path>& hardware) {
+std::string checked_runs(const Paths& files, const std::optional<std::filesystem::path>& hardware,
+                         const LogCompletion& completion) {
   const Catalog catalog = load_catalog(hardware.value_or(""));
   std::vector<RunCheck> checks;
   if (files.empty()) {
     for (const Reader& record : published_runs()) checks.push_back(check_run_record(record, catalog));
   } else {
-    for (const RunRecord& run : runs_of(files, catalog)) checks.push_back(check_run(run));
+    for (const RunRecord& run : runs_of(files, catalog, completion)) checks.push_back(check_run(run));
   }
   return calibrate::to_json(checks);
 }
 
 /// Overlay, figures and errors of the fit to one site's runs.
 py::tuple fitted_runs(const Paths& files, const std::optional<std::filesystem::path>& hardware,
-                      const std::string& description) {
+                      const std::string& description, const LogCompletion& completion) {
   OwnFit fit;
   std::string overlay;
   {
     const py::gil_scoped_release released;
     const Catalog catalog = load_catalog(hardware.value_or(""));
-    const std::vector<OwnRun> runs = own_runs(runs_of(files, catalog));
+    const std::vector<OwnRun> runs = own_runs(runs_of(files, catalog, completion));
     if (runs.empty()) throw Error(files.front().string(), "no run that can be predicted, with a measured step");
     fit = fit_own(runs);
     overlay = own_overlay_json(fit, runs, catalog, description);
@@ -60,10 +61,17 @@ py::tuple fitted_runs(const Paths& files, const std::optional<std::filesystem::p
 }  // namespace
 
 void bind_calibrate(py::module_& module) {
-  module.def("_checked_runs", &checked_runs, py::arg("files"), py::arg("hardware") = py::none(), without_gil,
+  py::class_<LogCompletion>(module, "_LogCompletion",
+                            "What a log does not say: names as `plan` takes them, 0 = nothing.")
+      .def(py::init([](std::string model, std::string cluster, int nodes, int gpus, int seq_len) {
+             return LogCompletion{std::move(model), std::move(cluster), nodes, gpus, seq_len, ""};
+           }),
+           py::kw_only(), py::arg("model") = "", py::arg("cluster") = "", py::arg("nodes") = 0, py::arg("gpus") = 0,
+           py::arg("seq_len") = 0);
+  module.def("_checked_runs", &checked_runs, py::arg("files"), py::arg("hardware"), py::arg("completion"), without_gil,
              "JSON text of `meshwright validate --json` for training runs.");
-  module.def("_fitted_runs", &fitted_runs, py::arg("files"), py::arg("hardware") = py::none(),
-             py::arg("description") = "", "(overlay as JSON text, figures, errors) of `meshwright calibrate runs`.");
+  module.def("_fitted_runs", &fitted_runs, py::arg("files"), py::arg("hardware"), py::arg("description"),
+             py::arg("completion"), "(overlay as JSON text, figures, errors) of `meshwright calibrate runs`.");
 }
 
 }  // namespace meshwright::python

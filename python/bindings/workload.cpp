@@ -1,3 +1,4 @@
+#include "meshwright/core/limits.hpp"
 #include "meshwright/workload/presets.hpp"
 #include "values.hpp"
 
@@ -75,7 +76,7 @@ void bind_transformer(py::module_& module) {
       .def(
           "flops_per_token",
           [](const Transformer& m, int seq_len) {
-            return flops_per_token(m, within(seq_len, "seq_len", 1, 1 << 24), FlopsConvention::causal);
+            return flops_per_token(m, within(seq_len, "seq_len", 1, largest_count), FlopsConvention::causal);
           },
           py::arg("seq_len"), "Model FLOPs of forward and backward per token, causal half of attention counted.")
       .def(

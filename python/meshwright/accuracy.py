@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import pages
-from ._meshwright import _checked_runs, _fitted_runs
+from ._meshwright import _checked_runs, _fitted_runs, _LogCompletion
 from .documents import Document
 
 #: One path or several.
@@ -66,24 +66,45 @@ class Calibration(Document):
         return file
 
 
-def validate(records: Files = (), *, hardware: str | os.PathLike[str] | None = None) -> Validation:
+def validate(
+    records: Files = (),
+    *,
+    hardware: str | os.PathLike[str] | None = None,
+    model: str = "",
+    cluster: str = "",
+    nodes: int = 0,
+    gpus: int = 0,
+    seq_len: int = 0,
+) -> Validation:
     """Predict measured training runs and say how far off the predictions are.
 
     `records` are files of runs (.jsonl), job files with `measured`, or training logs as the stacks print them; the
-    published runs that ship with the package where none is given. `hardware` is a folder of overlays.
+    published runs that ship with the package where none is given. `hardware` is a folder of overlays. What logs do
+    not say (none says its machine) `model`, `cluster`, `nodes`, `gpus` and `seq_len` (tokens) do.
     """
-    return Validation(_checked_runs(_paths(records), hardware))
+    completion = _LogCompletion(model=model, cluster=cluster, nodes=nodes, gpus=gpus, seq_len=seq_len)
+    return Validation(_checked_runs(_paths(records), hardware, completion))
 
 
-def calibrate(records: Files, *, hardware: str | os.PathLike[str] | None = None) -> Calibration:
+def calibrate(
+    records: Files,
+    *,
+    hardware: str | os.PathLike[str] | None = None,
+    model: str = "",
+    cluster: str = "",
+    nodes: int = 0,
+    gpus: int = 0,
+    seq_len: int = 0,
+) -> Calibration:
     """Fit the figures of device, links and stack to runs of one site, as `meshwright calibrate runs` does.
 
-    ``calibrate("train.log").write("overlay")`` makes a folder for ``hardware="overlay"``, whose bands are what
-    the runs leave open.
+    ``calibrate("train.log", cluster="dgx-h100").write("overlay")`` makes a folder for ``hardware="overlay"``, whose
+    bands are what the runs leave open. `model` to `seq_len` say what logs do not, as for `validate`.
     """
     files = _paths(records)
     names = " ".join(file.name for file in files)
-    overlay, figures, outcome = _fitted_runs(files, hardware, f"fitted by meshwright.calibrate to {names}")
+    completion = _LogCompletion(model=model, cluster=cluster, nodes=nodes, gpus=gpus, seq_len=seq_len)
+    overlay, figures, outcome = _fitted_runs(files, hardware, f"fitted by meshwright.calibrate to {names}", completion)
     return Calibration(overlay, json.dumps(figures), json.dumps(outcome))
 
 

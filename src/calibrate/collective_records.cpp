@@ -8,6 +8,7 @@
 #include "calibrate/measured.hpp"
 #include "calibrate/record_hardware.hpp"
 #include "meshwright/collectives/nccl_policy.hpp"
+#include "meshwright/core/limits.hpp"
 #include "meshwright/core/names.hpp"
 #include "meshwright/core/quantile.hpp"
 
@@ -48,12 +49,10 @@ std::vector<MeasuredRow> read_rows(const Reader& record) {
   return rows;
 }
 
-constexpr int most_ranks = 1 << 24;
-
 int rank_count(const Reader& record) {
-  if (record.has("ranks")) return record.at("ranks").integer(1, most_ranks);
+  if (record.has("ranks")) return record.at("ranks").integer(1, largest_count);
   const Reader hardware = record.at("hardware");
-  return hardware.integer_or("nodes", 1, 1, most_ranks / 4096) * hardware.integer_or("gpus_per_node", 1, 1, 4096);
+  return hardware.integer_or("nodes", 1, 1, largest_count / 4096) * hardware.integer_or("gpus_per_node", 1, 1, 4096);
 }
 
 /// What the table's options leave the tuner to choose from; nothing where NCCL has no such algorithm.

@@ -8,6 +8,7 @@
 #include <functional>
 
 #include "calibrate/diagnose_signs.hpp"
+#include "calibrate/diagnose_thresholds.hpp"
 #include "meshwright/core/units.hpp"
 
 namespace meshwright::calibrate {
@@ -54,7 +55,7 @@ bool half_of_nics(Case& c) {
 }
 bool sockets(Case& c) {
   const CatalogData& catalog = c.cluster.catalog ? *c.cluster.catalog : *builtin_catalog().data();
-  const FabricKind& kernel = catalog.fabric("tcp");
+  const FabricKind& kernel = catalog.kernel_fabric();
   if (!several_nodes(c) || c.cluster.fabric.name == kernel.name) return false;
   // NCCL_SOCKET_IFNAME's usual single interface, which one rank's core feeds.
   const BytesPerSecond line = c.cluster.node.nics > 0 ? c.cluster.node.nic_bandwidth : kernel.per_rank;
@@ -63,7 +64,7 @@ bool sockets(Case& c) {
   return true;
 }
 /// Staged through host memory: in and out of it over the PCIe links that GPUs and NICs share, half of their rate.
-bool staged(Case& c) { return several_nodes(c) && c.cluster.node.nics > 0 && at_rate(c, 0.5); }
+bool staged(Case& c) { return several_nodes(c) && c.cluster.node.nics > 0 && at_rate(c, thresholds.staged); }
 bool no_switch_reduction(Case& c) {
   if (!c.cluster.node.scale_up_reduces || !c.options.nvls) return false;
   c.options.nvls = false;
@@ -74,23 +75,23 @@ bool no_peer_access(Case& c) {
   say(c, [](NodeSpec& node) { node.scale_up = ScaleUpKind::pcie; });
   return true;
 }
-bool collisions(Case& c) { return c.cluster.nodes > 2 && c.cluster.node.nics > 0 && at_rate(c, 0.6); }
-bool narrow_slot(Case& c) { return several_nodes(c) && c.cluster.node.nics > 0 && at_rate(c, 0.25); }
+bool collisions(Case& c) { return c.cluster.nodes > 2 && c.cluster.node.nics > 0 && at_rate(c, thresholds.collisions); }
+bool narrow_slot(Case& c) { return several_nodes(c) && c.cluster.node.nics > 0 && at_rate(c, thresholds.narrow_slot); }
 
 constexpr std::array hypotheses = {
-    Hypothesis{"tcp_sockets", sockets, "as slow as TCP sockets over one interface",
+    Hypothesis{cause::sockets, sockets, "as slow as TCP sockets over one interface",
                "NCCL_DEBUG=INFO: NET/IB or a plug-in, not NET/Socket; NCCL_IB_HCA, ibv_devinfo"},
     Hypothesis{"one_nic", one_nic, "as fast as one NIC of each node",
                "NCCL_DEBUG=INFO: how many NET/IB devices; NCCL_IB_HCA; nvidia-smi topo -m"},
     Hypothesis{"half_of_nics", half_of_nics, "as fast as half of the NICs",
                "NCCL_IB_HCA; dual ports counted twice; bonded ports; nvidia-smi topo -m"},
-    Hypothesis{"gdr_off", staged, "half of the NICs' rate: data staged through host memory",
+    Hypothesis{cause::host_staging, staged, "half of the NICs' rate: data staged through host memory",
                "lsmod | grep nvidia_peermem; NCCL_DEBUG=INFO: GDRDMA; NCCL_NET_GDR_LEVEL; ACS (lspci -vvv)"},
     Hypothesis{"pcie_generation", narrow_slot, "a quarter of the NICs' rate: a slot trained down in speed or width",
                "lspci -vv | grep LnkSta on NICs and bridges; nvidia-smi -q | grep -A3 'PCIe Generation'"},
     Hypothesis{"nvls_off", no_switch_reduction, "as fast as rings: no reduction in the NVLink switch",
                "NCCL_DEBUG=INFO: 'nvls channels'; NCCL_NVLS_ENABLE; fabric manager; driver of at least 530"},
-    Hypothesis{"p2p_off", no_peer_access, "as slow as PCIe or shared memory: NVLink isn't used",
+    Hypothesis{cause::peer_access, no_peer_access, "as slow as PCIe or shared memory: NVLink isn't used",
                "nvidia-smi topo -m (NV#); NCCL_P2P_LEVEL, NCCL_P2P_DISABLE; nvidia-smi nvlink -s"},
     Hypothesis{
         "oversubscription_or_ecmp", collisions,
@@ -142,7 +143,7 @@ double misfit(const Observation& o, const std::vector<Seconds>& times) {
 Bytes start_of_shortfall(const Observation& o, const std::vector<Seconds>& times) {
   Bytes from{};
   for (std::size_t i = o.rows.size(); i-- > 0;) {
-    if (o.rows[i].time < times[i] * 1.3) break;
+    if (o.rows[i].time < times[i] * thresholds.longer) break;
     from = o.rows[i].bytes;
   }
   return from;
@@ -168,7 +169,7 @@ std::vector<LikelyCause> fitting(const Observation& o, double healthy_misfit) {
     Case rings = wrong;
     rings.options.algorithm = "ring";
     const double m = std::min(misfit(o, predict(o, wrong)), misfit(o, predict(o, rings)));
-    if (m < 0.35 && m < 0.6 * healthy_misfit) {
+    if (m < thresholds.fits && m < thresholds.fits_better * healthy_misfit) {
       found.push_back({std::string(h.cause), std::string(h.reason), std::string(h.check), m});
     }
   }
@@ -192,7 +193,7 @@ void judge_one_node(const Observation& o, double reached, std::vector<LikelyCaus
                                  100 * inside.plateau),
                      inside.findings.empty() ? "nvidia-smi nvlink -s; nvidia-smi topo -m; NCCL_DEBUG=INFO"
                                              : inside.findings.front().check});
-  } else if (reached > 0 && reached < 0.75 && found.empty()) {
+  } else if (reached > 0 && reached < thresholds.sound && found.empty()) {
     found.push_back({"between_nodes",
                      fmt::format("one node alone reaches {:.0f} % of its prediction, several {:.0f} %: the fault lies "
                                  "between GPU and switch, not in the scale-up links",
@@ -202,7 +203,7 @@ void judge_one_node(const Observation& o, double reached, std::vector<LikelyCaus
 }
 
 void add_latency_floor(const Diagnosis& d, std::vector<LikelyCause>& found) {
-  if (d.latency < 2 || d.plateau < 0.75) return;
+  if (d.latency < thresholds.late || d.plateau < thresholds.sound) return;
   found.push_back(
       {"latency_floor",
        fmt::format("small messages take {:.1f} times as long as predicted, large ones are sound", d.latency),
@@ -212,14 +213,16 @@ void add_latency_floor(const Diagnosis& d, std::vector<LikelyCause>& found) {
 
 /// Where nothing else explains it: bandwidth so far below the prediction that the fast path cannot be in use at all.
 void add_far_below(const Observation& o, const Diagnosis& d, std::vector<LikelyCause>& found) {
-  if (!found.empty() || d.plateau <= 0 || d.plateau > 0.15) return;
+  if (!found.empty() || d.plateau <= 0 || d.plateau > thresholds.no_fast_path) return;
   const int ranks = o.ranks > 0 ? o.ranks : o.cluster.accelerators();
   const std::string reach = fmt::format("{:.0f} % of the prediction is less than ", 100 * d.plateau);
   if (place_group(o.cluster, ranks, 1).over_network() && o.cluster.node.nics > 0) {
-    found.push_back({"tcp_sockets", reach + "any RDMA path reaches: TCP sockets, or copies through host memory",
+    found.push_back({std::string(cause::sockets),
+                     reach + "any RDMA path reaches: TCP sockets, or copies through host memory",
                      "NCCL_DEBUG=INFO: expect NET/IB or the plug-in, with GDRDMA; then ib_write_bw on every NIC"});
   } else {
-    found.push_back({"p2p_off", reach + "the scale-up links reach: peer access is off, or traffic crosses the host",
+    found.push_back({std::string(cause::peer_access),
+                     reach + "the scale-up links reach: peer access is off, or traffic crosses the host",
                      "NCCL_DEBUG=INFO: expect 'via P2P'; nvidia-smi topo -m; NCCL_P2P_DISABLE, NCCL_P2P_LEVEL"});
   }
 }
@@ -229,7 +232,7 @@ std::string summary(const Observation& o, const Diagnosis& d) {
     return fmt::format("as a sound link: {:.0f} % of the NICs' rate, and no sign of trouble",
                        100 * (o.raw_rdma / (o.cluster.node.nic_bandwidth * o.cluster.node.nics)));
   }
-  if (d.healthy && d.plateau > 1.25)
+  if (d.healthy && d.plateau > thresholds.better)
     return fmt::format("{:.0f} % of the predicted bandwidth: better than predicted, and no sign of trouble",
                        100 * d.plateau);
   if (d.healthy) return "as predicted: within a quarter at the largest size, and no sign of trouble";

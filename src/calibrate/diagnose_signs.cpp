@@ -6,6 +6,7 @@
 #include <array>
 #include <cctype>
 
+#include "calibrate/diagnose_thresholds.hpp"
 #include "meshwright/core/text.hpp"
 #include "meshwright/core/units.hpp"
 
@@ -18,36 +19,39 @@ struct Sign {
 };
 
 constexpr std::array signs = {
-    Sign{"net/socket", "", "tcp_sockets", "NCCL reports NET/Socket: TCP instead of RDMA",
+    Sign{"net/socket", "", cause::sockets, "NCCL reports NET/Socket: TCP instead of RDMA",
          "NCCL_DEBUG=INFO: expect NET/IB or the vendor's plug-in; ibv_devinfo, NCCL_IB_HCA, NCCL_IB_DISABLE"},
-    Sign{"nccl_ib_disable=1", "", "tcp_sockets", "NCCL_IB_DISABLE=1 turns RDMA off", "unset NCCL_IB_DISABLE"},
-    Sign{"nccl_net=socket", "", "tcp_sockets", "NCCL_NET=Socket forces TCP", "unset NCCL_NET"},
-    Sign{"tcp", "no gpudirect", "tcp_sockets", "traffic runs over TCP without GPUDirect",
+    Sign{"nccl_ib_disable=1", "", cause::sockets, "NCCL_IB_DISABLE=1 turns RDMA off", "unset NCCL_IB_DISABLE"},
+    Sign{"nccl_net=socket", "", cause::sockets, "NCCL_NET=Socket forces TCP", "unset NCCL_NET"},
+    Sign{"tcp", "no gpudirect", cause::sockets, "traffic runs over TCP without GPUDirect",
          "NCCL_DEBUG=INFO: which NET is in use"},
-    Sign{"gpu direct rdma disabled", "", "gdr_off", "NCCL reports GPUDirect RDMA disabled: the NIC is too far away",
+    Sign{"gpu direct rdma disabled", "", cause::host_staging,
+         "NCCL reports GPUDirect RDMA disabled: the NIC is too far away",
          "nvidia-smi topo -m (PIX or PXB to the NIC), NCCL_NET_GDR_LEVEL, lsmod | grep nvidia_peermem"},
-    Sign{"gdr", "missing", "gdr_off", "GPUDirect RDMA is missing",
+    Sign{"gdr", "missing", cause::host_staging, "GPUDirect RDMA is missing",
          "lsmod | grep nvidia_peermem; NCCL_DEBUG=INFO: GDRDMA"},
-    Sign{"gdr 0", "", "gdr_off", "NCCL reports GDR 0", "lsmod | grep nvidia_peermem; NCCL_DEBUG=INFO: GDRDMA"},
-    Sign{"phb", "pix", "gdr_off",
+    Sign{"gdr 0", "", cause::host_staging, "NCCL reports GDR 0",
+         "lsmod | grep nvidia_peermem; NCCL_DEBUG=INFO: GDRDMA"},
+    Sign{"phb", "pix", cause::host_staging,
          "NCCL sees the NIC at PHB where it shares a PCIe switch: GPUDirect RDMA isn't working",
          "lsmod | grep nvidia_peermem; NCCL_DEBUG=INFO: via NET/IB/x/GDRDMA"},
-    Sign{"phb", "share pcie switch", "gdr_off", "NCCL sees PHB where GPU and NIC share a PCIe switch",
+    Sign{"phb", "share pcie switch", cause::host_staging, "NCCL sees PHB where GPU and NIC share a PCIe switch",
          "lsmod | grep nvidia_peermem; NCCL_DEBUG=INFO: via NET/IB/x/GDRDMA"},
     Sign{"srcvalid+", "", "acs_on", "PCIe access control (ACS SrcValid+) sends peer traffic through the root complex",
          "lspci -vvv | grep ACSCtl: disable ACS on the PCIe switches (setpci or the BIOS)"},
     Sign{"acs enabled", "", "acs_on", "PCIe access control services are on", "lspci -vvv | grep ACSCtl"},
     Sign{"iommu", "on", "iommu_on", "the IOMMU translates peer traffic", "dmesg | grep -i iommu; boot with iommu=pt"},
-    Sign{"nccl_p2p_level=loc", "", "p2p_off", "NCCL_P2P_LEVEL=LOC forbids NVLink: shared memory instead",
+    Sign{"nccl_p2p_level=loc", "", cause::peer_access, "NCCL_P2P_LEVEL=LOC forbids NVLink: shared memory instead",
          "unset NCCL_P2P_LEVEL"},
-    Sign{"p2p_level", "loc", "p2p_off", "NCCL_P2P_LEVEL=LOC forbids NVLink: shared memory instead",
+    Sign{"p2p_level", "loc", cause::peer_access, "NCCL_P2P_LEVEL=LOC forbids NVLink: shared memory instead",
          "unset NCCL_P2P_LEVEL"},
-    Sign{"nccl_p2p_disable=1", "", "p2p_off", "NCCL_P2P_DISABLE=1 forbids peer access", "unset NCCL_P2P_DISABLE"},
+    Sign{"nccl_p2p_disable=1", "", cause::peer_access, "NCCL_P2P_DISABLE=1 forbids peer access",
+         "unset NCCL_P2P_DISABLE"},
     Sign{"nccl_nvls_enable=0", "", "nvls_off", "NCCL_NVLS_ENABLE=0 leaves the switch's reduction unused",
          "unset NCCL_NVLS_ENABLE"},
     Sign{"bond", "", "bonded_ports", "a queue pair uses one port of a bond: half of its bandwidth",
          "NCCL_IB_QPS_PER_CONNECTION=2 or more, or unbond the ports"},
-    Sign{"nccl_ib_ece_enable=1", "", "ece", "enhanced connection establishment negotiates a slow path",
+    Sign{"nccl_ib_ece_enable=1", "", cause::extensions, "enhanced connection establishment negotiates a slow path",
          "NCCL_IB_ECE_ENABLE=0"},
     Sign{"one pcie link", "", "shared_pcie_link", "two NICs share one PCIe link and count as one",
          "nvidia-smi topo -m; lspci -tv"},
@@ -78,14 +82,14 @@ void judge_raw_rdma(const Observation& o, double reached, std::vector<LikelyCaus
   const double nominal = o.cluster.node.nics * o.cluster.node.nic_bandwidth.value();
   if (o.raw_rdma.value() <= 0 || nominal <= 0) return;
   const double share = o.raw_rdma.value() / nominal;
-  if (share < 0.8) {
-    add(found, {"slow_network",
+  if (share < thresholds.raw_link) {
+    add(found, {std::string(cause::slow_network),
                 fmt::format("ib_write_bw reaches {:.0f} % of the NICs' rate: the fabric itself is slow", 100 * share),
                 "ib_write_bw per rail and pair of nodes; ibdiagnet; link width and speed (ibstat, mlxlink); the "
                 "NIC's slot (lspci -vv | grep LnkSta)"});
     return;
   }
-  if (reached <= 0 || reached > 0.75) return;
+  if (reached <= 0 || reached > thresholds.sound) return;
   if (says_vm(o)) {
     add(found,
         {"gdr_path_in_vm",
@@ -105,8 +109,7 @@ void judge_raw_rdma(const Observation& o, double reached, std::vector<LikelyCaus
 }
 
 void judge_fabric(const Observation& o, double reached, std::vector<LikelyCause>& found) {
-  const std::string fabric = lower(o.cluster.node.fabric);
-  const bool sockets = std::ranges::any_of(found, [](const LikelyCause& f) { return f.cause == "tcp_sockets"; });
+  const bool sockets = std::ranges::any_of(found, [](const LikelyCause& f) { return f.cause == cause::sockets; });
   if (o.cluster.fabric.by_plugin && (sockets || says(o, "no gpudirect") || says(o, "no ofi plugin"))) {
     found.insert(
         found.begin(),
@@ -117,12 +120,13 @@ void judge_fabric(const Observation& o, double reached, std::vector<LikelyCause>
          "NCCL_DEBUG=INFO: 'NET/Plugin'; LD_LIBRARY_PATH has libnccl-net.so"});
   }
   const bool several_nics = o.cluster.node.nics > 1;
-  if (fabric == "roce" && o.unstable && several_nics && (reached == 0 || reached < 0.8)) {
-    add(found, {"ece", "low and unstable on RoCE: enhanced connection establishment may pick a slow congestion control",
+  if (o.cluster.fabric.negotiates && o.unstable && several_nics && reached < thresholds.unstable_reach) {
+    add(found, {std::string(cause::extensions),
+                "low and unstable: enhanced connection establishment may pick a slow congestion control",
                 "NCCL_IB_ECE_ENABLE=0, and compare"});
   }
-  if (o.scaling > 0 && o.scaling < 0.7) {
-    add(found, {"slow_network",
+  if (o.scaling > 0 && o.scaling < thresholds.scaling) {
+    add(found, {std::string(cause::slow_network),
                 fmt::format("throughput per device falls to {:.0f} % on several nodes: the network between them bounds "
                             "the step",
                             100 * o.scaling),

@@ -33,6 +33,18 @@ inline Estimate estimate(const LinearRuns& r) {
           Eigen::MatrixXd(r.variances.asDiagonal()) - gain * solver.solve(gain.transpose())};
 }
 
+/// Whether runs are off by more than each varies by on its own. If not, the moments leave nothing for figures to
+/// explain: moving them would repeat noise, and make as many other layouts worse as better.
+inline bool tells(const LinearRuns& r) {
+  return r.residuals.cwiseAbs2().cwiseQuotient(r.own).sum() > static_cast<double>(r.residuals.size());
+}
+
+/// What each run is off by once all others are known: of a Gaussian it follows from the inverse of the covariance.
+inline Eigen::VectorXd left_by_others(const LinearRuns& r) {
+  const Eigen::MatrixXd inverse = residual_covariance(r).inverse();
+  return (inverse * r.residuals).cwiseQuotient(inverse.diagonal());
+}
+
 /// The mean with no figure above its limit: what would pass it is held there, and the others are told of the rest.
 inline Eigen::VectorXd mean_within(LinearRuns r, const Eigen::VectorXd& limits) {
   Eigen::VectorXd held = Eigen::VectorXd::Zero(limits.size());

@@ -141,6 +141,8 @@ struct Word {
   bool ends_command = false;  ///< no word, but ';', '|', '&', '>' or a closing parenthesis
 };
 
+constexpr std::string_view batch_options = "#SBATCH";  ///< a comment to the shell, options to Slurm
+
 bool is_blank(char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; }
 bool in_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
@@ -164,6 +166,10 @@ class Words {
       if (at_ + 1 < text_.size() && text_[at_ + 1] != '\n') put(text_[at_ + 1]);
       if (at_ + 1 < text_.size() && text_[at_ + 1] == '\n') ++line_;
       ++at_;
+    } else if (c == '#' && !open_ && text_.substr(at_).starts_with(batch_options)) {
+      end_command();
+      for (const char d : batch_options) put(d);
+      at_ += batch_options.size() - 1;
     } else if (c == '#' && !open_) {
       while (at_ + 1 < text_.size() && text_[at_ + 1] != '\n') ++at_;
     } else if (c == '$') {
@@ -311,9 +317,14 @@ LaunchValues read_command_line(std::string_view text, const std::string& name) {
     }
     out.push_back(std::move(made));
   };
+  bool slurm = false;
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i].text;
-    if (is_option(word)) {
+    slurm = !words[i].ends_command && (slurm || word == "srun" || word == "sbatch" || word == batch_options);
+    if (slurm && (word == "-N" || word == "-n") && i + 1 < words.size() && !words[i + 1].ends_command) {
+      add(words[i], word == "-N" ? "nodes" : "ntasks", words[i + 1].text);
+      ++i;
+    } else if (is_option(word)) {
       const std::size_t end = word.find_first_of("= ");  // "--key value" in quotes: an array that is joined later
       if (end != std::string::npos) {
         add(words[i], word.substr(2, end - 2), word.substr(end + 1));

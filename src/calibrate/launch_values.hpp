@@ -20,7 +20,8 @@ using LaunchValues = std::vector<LaunchValue>;
 /// file's ending decides where lines could be either. Throws Error for what can't be parsed.
 LaunchValues read_launch_values(const std::filesystem::path& path);
 
-/// Arguments of a command line or a shell script: "--key value", "--key=value", "--flag", "key=value". Comments, line
+/// Arguments of a command line or a shell script: "--key value", "--key=value", "--flag", "key=value", and of Slurm's
+/// srun and #SBATCH also "-N 4" (nodes), "-n 32" (ntasks). Comments, line
 /// ends behind a backslash, quotes and arrays are understood, and variables that the script itself sets: outside
 /// quotes they are split into words, as the shell does.
 LaunchValues read_command_line(std::string_view text, const std::string& name);

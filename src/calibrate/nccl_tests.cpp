@@ -8,6 +8,7 @@
 
 #include "calibrate/measured.hpp"
 #include "calibrate/record_hardware.hpp"
+#include "meshwright/collectives/nccl_policy.hpp"
 #include "meshwright/core/text.hpp"
 
 namespace meshwright::calibrate {
@@ -35,6 +36,7 @@ bool is_type(const std::string& word) {
 struct PrintedRow {
   MeasuredRow row;
   double algbw = 0, busbw = 0;
+  bool in_rings = false;  ///< of a type that switches don't reduce
 };
 
 /// size count type [redop] [root] time algbw busbw: the numbers after the type, a root of -1 or a rank among them.
@@ -57,8 +59,30 @@ std::optional<PrintedRow> read_row(const std::vector<std::string>& words) {
                                 : 0;
   if (!size || *size <= 0 || *size > most_message_bytes || numbers.size() < first + 3) return std::nullopt;
   if (!(numbers[first] >= least_message_us && numbers[first] <= most_message_us)) return std::nullopt;
-  return PrintedRow{
-      {Bytes::base(*size), Seconds::base(numbers[first] * 1e-6), {}}, numbers[first + 1], numbers[first + 2]};
+  return PrintedRow{{Bytes::base(*size), Seconds::base(numbers[first] * 1e-6), {}},
+                    numbers[first + 1],
+                    numbers[first + 2],
+                    !nvls_reduces(*type)};
+}
+
+/// "all_reduce of 32 ranks on dgx-h100 (...)": the first line of `meshwright collective`.
+void read_own_title(const std::vector<std::string>& words, NcclTestsLog& log) {
+  if (words.size() < 5 || words[1] != "of" || words[3] != "ranks" || words[4] != "on") return;
+  const auto name = std::ranges::find(collective_names, words[0]);
+  const auto ranks = parse_number(words[2]);
+  if (name == std::end(collective_names) || !ranks || !(*ranks >= 2 && *ranks <= 1 << 24)) return;
+  log.collective = static_cast<Collective>(name - std::begin(collective_names));
+  log.ranks = static_cast<int>(*ranks);
+}
+
+/// size time P10-P90 algbw busbw algorithm [protocol] limit: a row of its table.
+std::optional<PrintedRow> read_own_row(const std::vector<std::string>& words) {
+  if (words.size() < 6) return std::nullopt;
+  const auto size = parse_number(words[0]), time = parse_number(words[1]), algbw = parse_number(words[3]),
+             busbw = parse_number(words[4]);
+  if (!size || !time || !algbw || !busbw || !(*size > 0 && *size <= most_message_bytes)) return std::nullopt;
+  if (!(*time >= least_message_us && *time <= most_message_us)) return std::nullopt;
+  return PrintedRow{{Bytes::base(*size), Seconds::base(*time * 1e-6), {}}, *algbw, *busbw};
 }
 
 std::optional<Collective> named_in(const std::string& line) {
@@ -99,6 +123,7 @@ NcclTestsLog read_nccl_tests_log(std::string_view text, std::string name) {
   log.file = std::move(name);
   std::set<std::string> hosts;
   PrintedRow largest;
+  bool own = false;  // a table of this program
   log.collective = named_in(log.file);
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
@@ -115,8 +140,11 @@ NcclTestsLog read_nccl_tests_log(std::string_view text, std::string name) {
     if (const std::size_t at = line.find("NCCL version "); at != std::string::npos) {
       log.version = words_of(line.substr(at + 13)).empty() ? "" : words_of(line.substr(at + 13)).front();
     }
-    if (const auto row = read_row(words)) {
+    read_own_title(words, log);
+    own = own || (line.find("size (B)") != std::string::npos && line.find(" time (us)") != std::string::npos);
+    if (const auto row = own ? read_own_row(words) : read_row(words)) {
       log.rows.push_back(row->row);
+      log.in_rings = log.in_rings || row->in_rings;
       if (row->row.bytes >= largest.row.bytes) largest = *row;
     }
   }
@@ -145,6 +173,7 @@ CollectiveTable table_of_log(const NcclTestsLog& log, const Cluster& cluster, st
   table.place = place_group(cluster, table.ranks, 1);
   table.platform = platform_of(cluster);
   table.rows = log.rows;
+  if (log.in_rings) table.options.nvls = false;
   follow_tuner(table, cluster);
   return table;
 }

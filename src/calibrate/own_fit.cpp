@@ -167,10 +167,11 @@ OwnFit fit_own(std::span<const OwnRun> runs, const Spread& spread) {
   fit.runs = static_cast<int>(runs.size());
   fit.figures = figures_of(prior, runs);
   fit.error_before = fit.error_after = mean_error(prior.linear.residuals);
+  fit.within_noise = !tells(prior.linear);
   Eigen::VectorXd x = Eigen::VectorXd::Zero(at(fit.figures.size()));
   LinearRuns linear = prior.linear;
-  Estimate e;
-  for (int iteration = 0; iteration < most_iterations; ++iteration) {
+  Estimate e = estimate(linear);
+  for (int iteration = 0; iteration < most_iterations && !fit.within_noise; ++iteration) {
     linear.own = prior.linear.own;
     linear.residuals += linear.slopes * x;  // as if x were 0, by the slopes at x
     weigh(linear, linear.residuals - linear.slopes * mean_within(linear, limits));

@@ -28,6 +28,7 @@ Json figures_json(const OwnFit& fit) {
   return {{"runs", fit.runs},
           {"mean_error_before", rounded(fit.error_before)},
           {"mean_error_after", rounded(fit.error_after)},
+          {"within_noise", fit.within_noise},
           {"figures", figures}};
 }
 

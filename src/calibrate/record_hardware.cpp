@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cctype>
 
+#include "meshwright/collectives/nccl_policy.hpp"
+#include "meshwright/core/limits.hpp"
 #include "meshwright/core/text.hpp"
 
 namespace meshwright::calibrate {
@@ -134,20 +136,18 @@ std::string find_fabric(const Catalog& catalog, std::string_view fabric, std::st
   return kind == nullptr ? "" : kind->name;
 }
 
-constexpr int most_accelerators = 1 << 24;
-
 Cluster record_cluster(const Reader& record, const Catalog& catalog, const std::string& accelerator, int ranks) {
   const Reader hardware = record.at("hardware");
   const std::string words = lower(hardware.string_or("scale_up", "") + " " + hardware.string_or("gpu", ""));
   const std::string notes = lower(record.string_or("notes", "")), env = record.string_or("env", "");
-  const int nodes = hardware.integer_or("nodes", 1, 1, 1 << 20);
-  const int used = hardware.integer_or("gpus_per_node", ranks, 1, 1 << 24);
+  const int nodes = hardware.integer_or("nodes", 1, 1, largest_count);
+  const int used = hardware.integer_or("gpus_per_node", ranks, 1, largest_count);
   const int node_size = whole_node(words, used, nodes);
   std::string fabric = find_fabric(catalog, hardware.string_or("fabric", ""), hardware.string_or("nic", ""));
-  if (variable(env, "NCCL_IB_DISABLE") == "1" || lower(variable(env, "NCCL_NET")) == "socket") fabric = "tcp";
+  if (variable(env, "NCCL_IB_DISABLE") == "1" || lower(variable(env, "NCCL_NET")) == "socket")
+    fabric = catalog.kernel_fabric().name;
   const long long accelerators = 1LL * nodes * node_size;
-  if (accelerators > most_accelerators)
-    hardware.fail("more than " + std::to_string(most_accelerators) + " accelerators");
+  if (accelerators > largest_count) hardware.fail("more than " + std::to_string(largest_count) + " accelerators");
   ClusterSpec spec{.accelerators = static_cast<int>(accelerators), .where = record.where() + "/hardware"};
   NodeSpec& node = spec.node;
   node.where = spec.where;
@@ -160,7 +160,7 @@ Cluster record_cluster(const Reader& record, const Catalog& catalog, const std::
   if (gbps != 0 && !(gbps >= least_gbps && gbps <= most_gbps))
     hardware.at("nic_gbps").fail("expected 0.001 to 1000000 Gb/s");
   if (gbps > 0) node.nic_bandwidth = BytesPerSecond::base(gbps * 1e9 / 8);
-  say_scale_up(words, notes, hardware.integer_or("scale_up_domain", 0, 0, 1 << 20), used, node);
+  say_scale_up(words, notes, hardware.integer_or("scale_up_domain", 0, 0, largest_domain), used, node);
   const std::string p2p = lower(variable(env, "NCCL_P2P_LEVEL"));
   if (variable(env, "NCCL_P2P_DISABLE") == "1" || p2p == "loc" || p2p == "0") {
     node.scale_up = ScaleUpKind::pcie;
@@ -176,7 +176,8 @@ CollectiveOptions record_options(const Reader& record) {
   options.algorithm = record.string_or("algo", variable(env, "NCCL_ALGO"));
   options.protocol = record.string_or("proto", variable(env, "NCCL_PROTO"));
   if (variable(env, "NCCL_TREE_THRESHOLD") == "0") options.algorithm = "ring";
-  options.nvls = variable(env, "NCCL_NVLS_ENABLE") != "0" && (version == 0 || version >= 217);
+  options.nvls = variable(env, "NCCL_NVLS_ENABLE") != "0" && (version == 0 || version >= 217) &&
+                 nvls_reduces(record.string_or("dtype", ""));
   // Collective offload needs the plug-in as well as the variable, so only a record that speaks of SHARP had it.
   options.collnet = has(lower(env + " " + record.at("hardware").string_or("fabric", "")), "sharp");
   return options;

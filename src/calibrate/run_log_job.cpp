@@ -143,6 +143,7 @@ double layout_number(const Json& layout, const char* key, double otherwise) {
 Sizes sizes_of(const Stated& stated, const RunLog& log, const LogCompletion& said, const Json& layout) {
   Sizes s;
   s.gpus = said.gpus > 0 ? said.gpus : stated.number("gpus");
+  if (s.gpus == 0 && said.nodes == 0) s.gpus = log.processes;
   s.seq_len = said.seq_len > 0 ? said.seq_len : stated.number("seq_len");
   s.global_batch = log.global_batch > 0 ? log.global_batch : stated.number("global_batch");
   s.accumulation = stated.number("accumulation");
@@ -158,7 +159,9 @@ Sizes sizes_of(const Stated& stated, const RunLog& log, const LogCompletion& sai
   if (s.global_batch == 0 && s.seq_len > 0) s.global_batch = stated.number("tokens_per_step") / s.seq_len;
   const double a_pass = s.micro_batch * std::max(1.0, s.accumulation);
   if (s.gpus == 0 && s.dp > 0) s.gpus = s.dp * s.model_parallel;
-  if (s.gpus == 0 && s.global_batch > 0 && a_pass > 0) s.gpus = s.global_batch / a_pass * s.model_parallel;
+  const bool accumulates = s.accumulation > 0 || !is_launch(log);  // else any number of passes may make the batch
+  if (s.gpus == 0 && s.global_batch > 0 && a_pass > 0 && accumulates)
+    s.gpus = s.global_batch / a_pass * s.model_parallel;
   if (s.dp == 0 && s.gpus > 0) s.dp = s.gpus / s.model_parallel;
   if (const double per_device = stated.number("per_device_batch"); per_device > 0 && s.gpus > 0) {
     s.micro_batch = per_device * s.gpus / std::max(1.0, s.dp);
@@ -223,12 +226,24 @@ constexpr Needed needed[] = {{"model", "the model (--model)"},
                              {"global_batch", "the sequences a step (\"global_batch\" in a file for --job)"},
                              {"layout", "the layout (\"layout\" in a file for --job)"}};
 
+bool says_how_many(const Json& job) {
+  const auto says = [](const Json& object) { return object.contains("gpus") || object.contains("nodes"); };
+  return says(job) || (job.contains("cluster") && job["cluster"].is_object() &&
+                       (says(job["cluster"]) || job["cluster"].contains("accelerators")));
+}
+
 void require_all(const Json& job, const RunLog& log, const Stated& stated) {
   std::vector<std::string> missing;
   for (const Needed& n : needed) {
     if (job.contains(n.key)) continue;
     const std::string sizes = std::string_view(n.key) == "model" ? missing_sizes(stated) : "";
     missing.push_back(sizes.empty() ? n.words : sizes);
+  }
+  if (is_launch(log) && !says_how_many(job)) {
+    missing.emplace_back(
+        "how many GPUs it runs on (--gpus, or --nodes where --cluster names a node; the nodes and processes of "
+        "torchrun, "
+        "deepspeed, accelerate, srun and #SBATCH are read where they stand)");
   }
   if (missing.empty()) return;
   const Json device = stated.json("device");
@@ -305,6 +320,7 @@ std::string job_of_log(const RunLog& log, const LogCompletion& completion) {
   if (!completion.model.empty()) job["model"] = completion.model;
   if (!completion.cluster.empty()) job["cluster"] = completion.cluster;
   if (completion.nodes > 0) job["nodes"] = completion.nodes;
+  if (!job.contains("nodes") && !job.contains("gpus") && log.nodes > 0) job["nodes"] = whole_number(log.nodes);
   if (completion.gpus > 0) job["gpus"] = completion.gpus;
   if (completion.seq_len > 0) job["seq_len"] = completion.seq_len;
   require_all(job, log, stated);

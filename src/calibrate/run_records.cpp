@@ -6,6 +6,7 @@
 #include "calibrate/record_flags.hpp"
 #include "calibrate/run_layout.hpp"
 #include "core/embedded.hpp"
+#include "meshwright/core/limits.hpp"
 #include "meshwright/core/names.hpp"
 #include "meshwright/parallel/constraints.hpp"
 
@@ -32,7 +33,7 @@ ClusterSpec cluster_of_record(const Reader& r, const Catalog& catalog) {
     if (const int value = r.integer_or(key, 0, 0, most); value > 0) field = value;
   };
   say(node.accelerators, "node_size", 4096);
-  say(node.scale_up_domain, "scale_up_domain", 1 << 20);
+  say(node.scale_up_domain, "scale_up_domain", largest_domain);
   say(node.nics, "nics_per_node", 1024);
   constexpr double most_gbps = 1e6;
   if (const auto gbps = r.find("nic_gbps"); gbps && gbps->number() != 0)

@@ -98,6 +98,12 @@ LeftOutSites left_out_sites(std::span<const RunRecord> runs) {
   return out;
 }
 
+std::size_t fold_of(const RunPoint& p) {
+  return std::accumulate(p.set.begin(), p.set.end(), std::size_t{0},
+                         [](std::size_t h, char c) { return 31 * h + static_cast<unsigned char>(c); }) %
+         source_folds;
+}
+
 /// Of the runs that the column's figure enters.
 static double widest(const Site& site, Eigen::Index column, const Spread& spread, double TraitSpread::*member) {
   double most = 0;

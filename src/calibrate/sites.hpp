@@ -44,6 +44,10 @@ struct LeftOutSites {
 };
 LeftOutSites left_out_sites(std::span<const RunRecord> runs);
 
+/// Sources are left out in so many parts, where each on its own would take too long.
+constexpr std::size_t source_folds = 5;
+std::size_t fold_of(const RunPoint& p);
+
 /// The site's runs under these spreads.
 LinearRuns linear_runs(const Site& site, const Spread& spread);
 /// At most 40 of a site's runs, every n-th.

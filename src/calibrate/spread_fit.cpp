@@ -46,8 +46,8 @@ double prior_cost(const std::vector<double>& logs) {
   return sum;
 }
 
-/// Spreads of errors that no own run mends, by what holds of the job, and where 10 % and 90 % of them lie.
-Tails fit_totals(std::span<const LeftOutError> errors, double TraitSpread::*member, Spread& spread) {
+/// Spreads of errors that no own run mends, by what holds of the job.
+void fit_totals(std::span<const LeftOutError> errors, double TraitSpread::*member, Spread& spread) {
   std::vector<double> logs(trait_count, std::log(usual));
   const auto set = [&](const std::vector<double>& values) {
     for (std::size_t t = 0; t < trait_count; ++t) spread.traits[t].*member = std::exp(values[t]);
@@ -62,9 +62,26 @@ Tails fit_totals(std::span<const LeftOutError> errors, double TraitSpread::*memb
     return sum;
   });
   set(logs);
-  std::vector<double> sizes;
-  for (const LeftOutError& e : errors) sizes.push_back(e.error / spread.sum(e.traits, member));
+}
+
+Tails tails_of(const std::vector<double>& sizes) {
   return {nearest_quantile(sizes, 0.1), nearest_quantile(sizes, 0.9)};
+}
+
+/// Where 10 % and 90 % of the errors lie, each in standard deviations that other sources tell: a new source is none of
+/// those that were fitted.
+Tails tails_of_totals(const std::vector<LeftOutError>& errors, double TraitSpread::*member) {
+  std::vector<double> sizes;
+  for (std::size_t fold = 0; fold < source_folds; ++fold) {
+    std::vector<LeftOutError> others = errors, own = errors;
+    std::erase_if(others, [&](const LeftOutError& e) { return fold_of(*e.point) == fold; });
+    std::erase_if(own, [&](const LeftOutError& e) { return fold_of(*e.point) != fold; });
+    if (own.empty()) continue;
+    Spread spread;
+    fit_totals(others, member, spread);
+    for (const LeftOutError& e : own) sizes.push_back(e.error / spread.sum(e.traits, member));
+  }
+  return tails_of(sizes);
 }
 
 /// Fields that are spread between sites, in the order of Spread::figures, then own, shared and stretch of each trait.
@@ -99,25 +116,37 @@ void fit_figures(std::span<const Site> sites, Spread& spread) {
   set_figures(logs, spread);
 }
 
-/// Errors of the other runs of each site after one of its own, in standard deviations of what is then expected.
-Tails tails_with_own_runs(std::span<const Site> sites, const Spread& spread) {
+/// Errors of the other runs of the site after one of its own, in standard deviations of what is then expected.
+void add_sizes_after_one(const Site& site, const Spread& spread, std::vector<double>& sizes) {
+  const LinearRuns all = linear_runs(site, spread);
+  const auto n = static_cast<std::size_t>(all.residuals.size());
+  if (n < 2) return;
+  const auto row = static_cast<Eigen::Index>(by_error(site)[n / 2]);
+  const LinearRuns one{all.residuals.segment(row, 1), all.slopes.row(row), all.variances, all.own.segment(row, 1)};
+  Estimate e = estimate(one);
+  if (!tells(one)) e.mean.setZero();
+  for (Eigen::Index i = 0; i < all.residuals.size(); ++i) {
+    if (i == row) continue;
+    const Eigen::VectorXd slopes = all.slopes.row(i);
+    const double variance = slopes.dot(e.covariance * slopes) + all.own[i];
+    sizes.push_back((all.residuals[i] - slopes.dot(e.mean)) / std::sqrt(variance));
+  }
+}
+
+/// Sites with spreads that other sources tell.
+Tails tails_with_own_runs(const std::vector<Site>& sites, const Spread& spread) {
   std::vector<double> sizes;
-  for (const Site& site : sites) {
-    const LinearRuns all = linear_runs(site, spread);
-    const auto n = static_cast<std::size_t>(all.residuals.size());
-    if (n < 2) continue;
-    const std::size_t own = by_error(site)[n / 2];
-    const auto row = static_cast<Eigen::Index>(own);
-    const LinearRuns one{all.residuals.segment(row, 1), all.slopes.row(row), all.variances, all.own.segment(row, 1)};
-    const Estimate e = estimate(one);
-    for (Eigen::Index i = 0; i < all.residuals.size(); ++i) {
-      if (i == row) continue;
-      const Eigen::VectorXd slopes = all.slopes.row(i);
-      const double variance = slopes.dot(e.covariance * slopes) + all.own[i];
-      sizes.push_back((all.residuals[i] - slopes.dot(e.mean)) / std::sqrt(variance));
+  for (std::size_t fold = 0; fold < source_folds; ++fold) {
+    std::vector<Site> others = sites;
+    std::erase_if(others, [&](const Site& site) { return fold_of(*site.points.front()) == fold; });
+    if (others.size() == sites.size()) continue;
+    Spread of_others = spread;
+    fit_figures(others, of_others);
+    for (const Site& site : sites) {
+      if (fold_of(*site.points.front()) == fold) add_sizes_after_one(site, of_others, sizes);
     }
   }
-  return {nearest_quantile(sizes, 0.1), nearest_quantile(sizes, 0.9)};
+  return tails_of(sizes);
 }
 
 }  // namespace
@@ -136,12 +165,13 @@ Spread fit_spread(const LeftOutSites& left_out, const std::function<bool(const R
   }
   spread.devices.assign(devices.begin(), devices.end());
   spread.stacks.assign(stacks.begin(), stacks.end());
-  const auto of_those = [&](std::vector<LeftOutError> errors) {
+  const auto totals = [&](std::vector<LeftOutError> errors, double TraitSpread::*member) {
     std::erase_if(errors, [&](const LeftOutError& e) { return !counts(*e.point); });
-    return errors;
+    fit_totals(errors, member, spread);
+    return tails_of_totals(errors, member);
   };
-  spread.without_own_runs = fit_totals(of_those(left_out.errors), &TraitSpread::total, spread);
-  spread.of_memory = fit_totals(of_those(left_out.memory), &TraitSpread::memory, spread);
+  spread.without_own_runs = totals(left_out.errors, &TraitSpread::total);
+  spread.of_memory = totals(left_out.memory, &TraitSpread::memory);
   std::vector<Site> sites;
   for (const Site& site : left_out.sites) {
     if (counts(*site.points.front())) sites.push_back(thinned(site));

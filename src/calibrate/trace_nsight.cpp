@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
+#include <regex>
 
 #include "calibrate/trace_kernels.hpp"
 #include "meshwright/core/error.hpp"
@@ -63,6 +65,15 @@ std::vector<std::pair<double, double>> annotated_steps(sqlite3* db) {
   return steps;
 }
 
+/// "report_rank12.sqlite": the rank where the profiler ran once a rank (nsys profile -o report_rank%q{RANK}).
+std::optional<int> rank_of_name(const std::filesystem::path& path) {
+  static const std::regex pattern("rank[-_.]?([0-9]{1,9})");
+  const std::string stem = path.stem().string();
+  std::smatch found;
+  if (!std::regex_search(stem, found, pattern)) return std::nullopt;
+  return std::stoi(found[1].str());
+}
+
 }  // namespace
 
 std::vector<RankTrace> read_nsight(const std::filesystem::path& path) {
@@ -102,6 +113,7 @@ std::vector<RankTrace> read_nsight(const std::filesystem::path& path) {
     if (state != SQLITE_DONE) trace.notes.emplace_back("the database is damaged from some place on");
     out.push_back(std::move(trace));
   }
+  if (const auto rank = rank_of_name(path); rank && out.size() == 1) out.front().rank = *rank;
   return out;
 }
 

@@ -54,17 +54,25 @@ Window window_of(const RankTrace& trace, std::vector<std::string>& notes) {
   return {trace.kernels.front().start, last, 1};
 }
 
-/// The axis of a group without a telling description: by what runs over it, by its size, by how often it runs.
-std::size_t guess_axis(TracedCollective does, int size, double calls_a_step, const Layout& l) {
-  if (does == TracedCollective::send_recv && l.pp > 1) return pipeline;
-  if (does == TracedCollective::send_recv) return l.cp > 1 ? context : expert;
-  if (does == TracedCollective::all_to_all) return l.ep > 1 ? expert : context;
+/// What a family may be without a telling description.
+struct Guess {
+  std::size_t often = data, seldom = data;  ///< where it is the stream of that kind that runs most often, and else
+  bool certain() const { return often == seldom; }
+};
+
+/// By what runs over it, and by its size where that is known. Layers exchange more often than stages, and than buckets.
+Guess guess_of(TracedCollective does, int size, const Layout& l) {
+  const std::size_t layers = l.ep > 1 ? expert : context;
+  if (does == TracedCollective::all_to_all) return {layers, layers};
+  if (does == TracedCollective::send_recv) {
+    if (l.pp == 1) return {l.cp > 1 ? context : expert, l.cp > 1 ? context : expert};
+    return {l.ep > 1 || l.cp > 1 ? layers : pipeline, pipeline};
+  }
   const bool is_tensor = l.tp > 1 && (size == 0 || size == l.tp);
   const bool is_data = size == 0 || size == l.dp * l.cp || size == l.dp || (l.hsdp_shard > 0 && size == l.hsdp_shard);
-  if (is_tensor != is_data) return is_tensor ? tensor : data;
-  if (l.tp == 1) return l.cp > 1 && size == l.cp ? context : data;
-  constexpr double often = 64;  // a step of a dozen layers has more tensor exchanges, and fewer gradient buckets
-  return calls_a_step >= often ? tensor : data;
+  if (is_tensor != is_data) return is_tensor ? Guess{tensor, tensor} : Guess{data, data};
+  if (l.tp == 1) return l.cp > 1 && size == l.cp ? Guess{context, context} : Guess{data, data};
+  return {tensor, data};
 }
 
 /// Collectives that belong together: one group (or stream, where no group is said) and one kind.
@@ -81,16 +89,32 @@ Family family_of(const RankTrace& trace, const TraceKernel& k) {
   return {said ? k.group : -1, said ? short{0} : k.stream, k.collective};
 }
 
+/// Whether calls are those of layers where no other stream tells: a dozen layers make more of them than there are
+/// stages or buckets of gradients.
+constexpr double often = 64;
+
 std::map<Family, std::size_t> axes_of(const RankTrace& trace, const Window& w, const Layout& layout) {
   std::map<Family, int> calls;
   for (const TraceKernel& k : trace.kernels) {
     if (k.kind == KernelKind::collective && k.start >= w.start && k.start < w.end) ++calls[family_of(trace, k)];
   }
   std::map<Family, std::size_t> out;
+  std::map<Family, Guess> open;
+  std::map<std::size_t, std::map<std::pair<int, short>, int>> streams;  ///< calls, by what they may be
   for (const auto& [family, count] : calls) {
     const TraceGroup group = family.group < 0 ? TraceGroup{} : trace.groups[static_cast<std::size_t>(family.group)];
     const auto told = axis_of_description(group.description);
-    out[family] = told ? *told : guess_axis(family.does, group.size, static_cast<double>(count) / w.steps, layout);
+    const Guess guess = told ? Guess{*told, *told} : guess_of(family.does, group.size, layout);
+    out[family] = guess.seldom;
+    if (guess.certain()) continue;
+    open[family] = guess;
+    streams[guess.often][{family.group, family.stream}] += count;
+  }
+  for (const auto& [family, guess] : open) {
+    const auto& alike = streams[guess.often];
+    const int own = alike.at({family.group, family.stream});
+    const auto most = std::ranges::max_element(alike, {}, [](const auto& s) { return s.second; });
+    if (alike.size() > 1 ? own == most->second : own >= often * w.steps) out[family] = guess.often;
   }
   return out;
 }
@@ -135,7 +159,8 @@ void attribute(std::vector<Edge> edges, const Window& w, TracedStep& step) {
   pass(w.end);
 }
 
-/// Calls of one axis and size: those that waited least for their peers show the transfer itself.
+/// Calls of one axis and size: those that waited least for their peers show the transfer itself. Where no size is said
+/// each stands for itself.
 struct Equal {
   std::size_t axis;
   Family family;
@@ -147,7 +172,8 @@ void measure_transfers(const std::map<Equal, std::vector<double>>& equal, Traced
   for (const auto& [key, durations] : equal) {
     TracedAxis& axis = step.axes[key.axis];
     axis.calls += static_cast<int>(durations.size());
-    axis.transfer += static_cast<double>(durations.size()) * nearest_quantile(durations, 0.25);
+    axis.transfer += key.bytes > 0 ? static_cast<double>(durations.size()) * nearest_quantile(durations, 0.25)
+                                   : std::accumulate(durations.begin(), durations.end(), 0.0);
   }
 }
 

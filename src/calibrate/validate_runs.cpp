@@ -13,11 +13,28 @@
 
 namespace meshwright::calibrate {
 
+namespace {
+
+/// Sources call models of several shapes by one name.
+std::string model_of(const Job& job) {
+  const Transformer& m = job.model;
+  return fmt::format("{}|{}|{}|{}|{}|{}", m.name, m.layers, m.hidden, m.ffn_hidden, m.heads, m.kv_heads);
+}
+
+std::string work_of(const RunRecord& run) {
+  return fmt::format("{}|{}|{}|{}|{}|{}|{}", run.framework, run.accelerator, model_of(run.job), run.job.seq_len,
+                     run.job.global_batch, run.job.accelerators, run.job.precision.name);
+}
+
+}  // namespace
+
 std::string configuration_of(const RunRecord& run) {
-  return fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}", run.framework, run.accelerator, run.job.model.name,
-                     run.job.model.layers, run.job.model.hidden, run.job.seq_len, run.job.global_batch,
-                     run.job.accelerators, run.job.precision.name, describe_layout(run.layout),
-                     name(run.layout.recompute));
+  return fmt::format("{}|{}|{}", work_of(run), describe_layout(run.layout), name(run.layout.recompute));
+}
+
+std::string job_of(const RunRecord& run) {
+  return fmt::format("{}|{}|{}|{}", work_of(run), run.task, run.job.framework.version,
+                     trainable_names[static_cast<std::size_t>(run.job.recipe.trainable.kind)]);
 }
 
 RunCheck check_run(const RunRecord& run) {

@@ -5,6 +5,7 @@
 #include "capacity/fields.hpp"
 #include "core/embedded.hpp"
 #include "meshwright/capacity/estimate.hpp"
+#include "meshwright/core/limits.hpp"
 
 namespace meshwright::capacity {
 namespace {
@@ -22,7 +23,7 @@ constexpr RecoveryPart recovery_parts[] = {{"detection", &Recovery::detection},
 /// A whole number of hosts, or a share of the job's.
 void take_spares(const Reader& r, RunAssumptions& a) {
   if (r.is_number() && r.number() >= 1) {
-    a.spare_hosts = r.integer(1, 1 << 24);
+    a.spare_hosts = r.integer(1, largest_count);
     return;
   }
   if (r.is_number() && r.number() == 0) {

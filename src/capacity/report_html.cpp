@@ -1,8 +1,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
+#include "meshwright/capacity/json.hpp"
 #include "meshwright/capacity/report.hpp"
+#include "meshwright/core/grouped.hpp"
 #include "meshwright/core/html.hpp"
 #include "meshwright/core/units.hpp"
 
@@ -144,6 +147,16 @@ std::string with_unit(const Term& term) {
   return format(Seconds::base(term.value));
 }
 
+/// Parts of a whole, those that can be seen.
+std::string parts_table(const std::string& title, const Term& whole) {
+  std::vector<std::vector<std::string>> rows = {{title, "", "share"}};
+  for (const Term& part : whole.parts) {
+    const double share = whole.value > 0 ? part.value / whole.value : 0;
+    if (std::abs(share) >= 5e-5) rows.push_back({part.name, with_unit(part), format_percent(share)});
+  }
+  return html_table(rows);
+}
+
 void add_terms(const Term& term, int depth, std::vector<std::vector<std::string>>& rows) {
   rows.push_back(
       {std::string(static_cast<std::size_t>(depth) * 2, ' ') + term.name, with_unit(term), term.formula, term.source});
@@ -173,6 +186,49 @@ std::string terms_section(const Report& report) {
 }
 
 }  // namespace
+
+std::vector<Fact> run_facts(const RunEstimate& e) {
+  const bool priced = e.rented || e.unpriced.empty();
+  std::vector<Fact> facts = {
+      {"tokens", "tokens", e.tokens, fmt::format("{} in {} steps", format_count(e.tokens), with_commas(e.steps))},
+      {"time", "days", e.wall.value() / 86400,
+       fmt::format("{:.1f} days, {} GPU-hours", e.wall.value() / 86400, format_count(e.gpu_hours))},
+      {"goodput", "goodput", e.goodput,
+       fmt::format("{}, {:.0f} interruptions{}", format_percent(e.goodput), e.interruptions,
+                   e.mtbf.value() > 0 ? fmt::format(", one in {}", format(e.mtbf)) : "")},
+      {"checkpoint", "checkpoint_interval_s", e.checkpoint_interval.value(),
+       fmt::format("{} every {}{}", format(e.checkpoint), format(e.checkpoint_interval),
+                   e.peer_interval.value() > 0 ? fmt::format(", to a peer every {}", format(e.peer_interval)) : "")},
+      {"step", "step_p50_s", e.step_p50.value(),
+       fmt::format("median {}, p99 {} with stragglers; {} spare hosts", format(e.step_p50), format(e.step_p99),
+                   e.spares)}};
+  if (priced)
+    facts.push_back(
+        {"cost", "cost_usd", e.cost.value,
+         fmt::format("{} {}, {} a trillion tokens", dollars(e.cost.value), e.rented ? "of rent" : "of an owned cluster",
+                     format(Dollars::base(e.usd_per_trillion_tokens)))});
+  else
+    facts.push_back(
+        {"cost", "", 0, fmt::format("not known: no price of {} (--assume, --gpu-hour)", e.unpriced.front())});
+  if (!e.rented && priced) facts.push_back({"purchase", "capex_usd", e.capex.value, dollars(e.capex.value)});
+  facts.push_back({"power", "power_mw", e.power.value() / 1e6,
+                   fmt::format("{} at the meter, {} provisioned, {:.0f} MWh, {:.0f} t CO2e", format(e.power),
+                               format(e.provisioned), e.energy.value() / 3.6e9, e.carbon_kg / 1000)});
+  if (!e.power_known) facts.push_back({"", "", 0, "without the accelerators, whose power is not published"});
+  return facts;
+}
+
+std::string run_html(const RunEstimate& e, const RunAssumptions& assumptions, const std::string& prefix) {
+  std::vector<Fact> facts = run_facts(e);
+  for (Fact& fact : facts) {
+    if (!fact.key.empty()) fact.key = prefix + fact.key;
+  }
+  std::string out = "<h2>The run</h2>\n" + facts_table(facts) + parts_table("wall time", e.time);
+  if (e.rented || e.unpriced.empty()) out += parts_table(e.rented ? "rent" : "cost", e.cost);
+  out += "<details open><summary>What the run assumes</summary>\n<ul class=\"small\">";
+  for (const std::string& line : assumption_lines(assumptions)) out += "<li>" + escaped(line) + "</li>\n";
+  return out + "</ul></details>\n";
+}
 
 std::string to_html(const Report& report) {
   std::string body =

@@ -6,6 +6,7 @@
 #include "meshwright/capacity/failures.hpp"
 #include "meshwright/capacity/questions.hpp"
 #include "meshwright/capacity/schema.hpp"
+#include "meshwright/core/limits.hpp"
 #include "meshwright/hardware/members.hpp"
 #include "meshwright/hardware/schema.hpp"
 #include "meshwright/parallel/schema.hpp"
@@ -14,8 +15,6 @@ namespace meshwright::capacity {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr int largest_count = 1 << 24;
 
 /// Members of another schema, by their names there.
 JsonSchema member_of(const JsonSchema& object, std::string_view key) {

@@ -7,13 +7,12 @@
 #include "capacity/scenario_members.hpp"
 #include "meshwright/core/document.hpp"
 #include "meshwright/core/error.hpp"
+#include "meshwright/core/limits.hpp"
 
 namespace meshwright::capacity {
 namespace {
 
 using json = nlohmann::ordered_json;
-
-constexpr int largest_count = 1 << 24;
 
 Phase read_phase(const Reader& r, double of_run) {
   r.allow_only(keys_of(phase_members()));

@@ -74,6 +74,11 @@ class Choice {
 };
 
 [[noreturn]] void refuse(Collective collective, const Ladder& ladder, const CollectiveOptions& options) {
+  const Algorithm* row = options.algorithm.empty() ? nullptr : find_algorithm(collective, options.algorithm);
+  if (row != nullptr && row->routed && options.token_nodes * options.token_ranks == 0)
+    throw Error("algorithm", fmt::format("{} sends each token to some nodes and ranks only: expected token_nodes and "
+                                         "token_ranks (--token-nodes, --token-ranks)",
+                                         row->name));
   throw Error("algorithm", fmt::format("{}{}{} does not apply to {} of {} ranks in {} scale-up domain{}",
                                        options.algorithm.empty() ? "any algorithm" : options.algorithm,
                                        options.protocol.empty() ? "" : " with ", options.protocol, name(collective),

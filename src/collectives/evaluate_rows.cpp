@@ -47,26 +47,23 @@ PlacedShape torus_place(const Setting& s) {
 }
 
 /// NVLS combines in a scale-up switch, SHARP in the network's: whether that level can.
-bool can_combine(const Setting& s, std::string_view row, std::size_t level) {
-  if (row != "nvls" && row != "sharp") return true;
-  const LevelKind kind = row == "nvls" ? LevelKind::scale_up : LevelKind::scale_out;
+bool can_combine(const Setting& s, const Algorithm& row, std::size_t level) {
+  if (row.traffic != Traffic::in_switch && row.traffic != Traffic::in_network) return true;
+  const LevelKind kind = row.traffic == Traffic::in_switch ? LevelKind::scale_up : LevelKind::scale_out;
   return level < s.place.levels.size() && s.place.levels[level].reduces && s.place.levels[level].kind == kind;
 }
 
 /// Every level that the row combines at must be able to.
 bool switches_reduce(const Algorithm& row, const Setting& s) {
   if (row.stages.empty())
-    return row.means != Means::switch_reduction || (s.place.levels.size() == 1 && can_combine(s, row.name, 0));
+    return row.means != Means::switch_reduction || (s.place.levels.size() == 1 && can_combine(s, row, 0));
   return std::all_of(row.stages.begin(), row.stages.end(), [&](const Stage& stage) {
-    return can_combine(s, stage.algorithm, static_cast<std::size_t>(stage.level));
+    return can_combine(s, row_of(stage), static_cast<std::size_t>(stage.level));
   });
 }
 
-/// Rows that list a transfer for every pair of ranks are left out where that is too many.
-bool small_enough(const Algorithm& row, int ranks) {
-  const bool pairs = row.collective == Collective::all_to_all || row.name == "direct";
-  return !pairs || row.name == "pairwise" || ranks <= 512;
-}
+/// More pairs of ranks than a schedule is written out for.
+constexpr int most_ranks_of_pairs = 512;
 
 /// The level with the least bandwidth.
 std::string limiting_level(const PlacedShape& placed) {
@@ -112,7 +109,7 @@ struct Fit {
   bool laid_over = false;
 };
 std::optional<Fit> fit(const Algorithm& row, const Setting& s) {
-  if (row.routed || !switches_reduce(row, s) || !small_enough(row, s.size)) return std::nullopt;
+  if (row.routed || !switches_reduce(row, s) || (row.pairs && s.size > most_ranks_of_pairs)) return std::nullopt;
   if (row.means == Means::torus_links && !on_torus(s)) return std::nullopt;
   const PlacedShape own = row.means == Means::torus_links ? torus_place(s) : s.placed;
   for (const PlacedShape& placed : {own, folded(own)}) {
@@ -218,10 +215,12 @@ std::vector<CollectiveEvaluation> evaluate(CostModel model, Collective collectiv
             .placed = {},
             .fabric = {},
             .groups = {}};
+  s.size = s.place.size();  // parts that aren't alike count as the largest
   s.placed = placed_shape(s.place, platform_of(cluster));
   if (model == CostModel::flow) {
     s.fabric = build_fabric(cluster);
-    s.groups = groups_of(cluster.accelerators(), size, stride);
+    s.groups = groups_of(cluster.accelerators(), s.size, stride);
+    if (s.groups.empty()) return results;
   }
   const Algorithm* only = wanted.empty() ? nullptr : find_algorithm(collective, wanted);
   for (const Algorithm& row : algorithms()) {

@@ -3,36 +3,15 @@
 #include <cmath>
 #include <span>
 
-#include "meshwright/collectives/nccl_policy.hpp"
+#include "collectives/nccl_constants.hpp"
 #include "meshwright/hardware/catalog.hpp"
 
 namespace meshwright::collectives {
 namespace {
 
-// Speeds that the search tries [GB/s], for one domain and for several.
-constexpr double intra_speeds[] = {40, 30, 20, 18, 15, 12, 10, 9, 7, 6, 5, 4, 3};
-constexpr double inter_speeds[] = {48, 30, 28, 24, 20, 18, 15, 12, 10, 9, 7, 6, 5, 4, 3, 2.4, 1.2, 0.24, 0.12};
-constexpr double intra_speeds_90[] = {60, 50, 40, 30, 24, 20, 15, 12, 11, 6, 3};
-constexpr double inter_speeds_90[] = {48, 45, 42, 40, 30, 24, 22, 20, 17.5, 15, 12, 6, 3, 2.4, 1.2, 0.24, 0.12};
-constexpr double intra_speeds_100[] = {90, 80, 70, 60, 50, 45, 40, 30, 24, 20, 19, 18};
-constexpr double inter_speeds_100[] = {96, 86,   80, 48, 45.1, 42, 40,  30,  24,   22,
-                                       20, 17.5, 15, 12, 6,    3,  2.4, 1.2, 0.24, 0.12};
-constexpr int most_channels = 16;  // of a ring or tree before channels are doubled for the communicator
-constexpr int most_nvls_heads = 32;
-
 std::span<const double> speeds_of(const NcclMachine& m) {
-  const bool one = m.domains == 1;
-  if (m.compute_capability >= 100) return one ? std::span<const double>(intra_speeds_100) : inter_speeds_100;
-  if (m.compute_capability >= 90) return one ? std::span<const double>(intra_speeds_90) : inter_speeds_90;
-  return one ? std::span<const double>(intra_speeds) : inter_speeds;
-}
-
-/// One NVLink as NCCL rates it [GB/s].
-double nvlink_speed(int compute_capability) {
-  if (compute_capability >= 100) return 40.1;
-  if (compute_capability >= 90) return 20.6;
-  if (compute_capability == 86) return 12;
-  return compute_capability >= 70 ? 20 : 18;
+  const NcclGeneration& generation = nccl_generation(m.compute_capability);
+  return m.domains == 1 ? generation.intra : generation.inter;
 }
 
 double fastest_below(const NcclMachine& m, double limit) {
@@ -51,7 +30,7 @@ struct Limits {
 };
 
 Limits limits_of(const NcclMachine& m) {
-  const double link = nvlink_speed(m.compute_capability);
+  const double link = nccl_generation(m.compute_capability).nvlink;
   Limits l;
   l.gpu = m.nvlinks * link;
   l.hop = m.nvswitch ? l.gpu : std::max(1, m.nvlinks_of_pair) * link;
@@ -65,7 +44,7 @@ NcclGraph search(const NcclMachine& m, const Limits& l) {
   NcclGraph best;
   double best_total = 0;
   for (const double speed : speeds_of(m)) {
-    double channels = most_channels;
+    double channels = nccl_constants().search_channels;
     if (m.ranks_per_domain > 1) {
       if (speed > l.hop) continue;
       channels = std::min(channels, std::floor(l.gpu / (speed * l.chain) + 1e-9));
@@ -83,7 +62,7 @@ NcclGraph search(const NcclMachine& m, const Limits& l) {
 void duplicate(const NcclMachine& m, NcclGraph& g) {
   const double speed = g.intra.value() / 1e9;
   if (g.channels == 0 || speed < 25 || (m.compute_capability > 80 && speed < 50 && g.channels > 4)) return;
-  const int doubled = std::min(2 * g.channels, most_channels);
+  const int doubled = std::min(2 * g.channels, nccl_constants().search_channels);
   const double parts = std::ceil(static_cast<double>(doubled) / g.channels);
   g.channels = doubled;
   g.intra = g.intra / parts;
@@ -108,11 +87,12 @@ NcclGraph nvls_of(const NcclMachine& m, const Limits& l) {
               .inter_path = m.domains > 1 ? m.nic_path : NcclPath::pix};
   g.same_channels = false;
   if (!m.nvls || !m.nvswitch || m.compute_capability < 90 || m.ranks_per_domain < 2) return g;
-  g.channels = std::min(m.ranks_per_domain, most_nvls_heads);
+  const int most_heads = nccl_constants().nvls_heads;
+  g.channels = std::min(m.ranks_per_domain, most_heads);
   const double rails = std::min(1.0, static_cast<double>(m.nics_per_domain) / g.channels);
   double inter = m.domains > 1 ? fastest_below(m, l.nic * rails) : speeds_of(m).front();
   const double intra = fastest_below(m, std::min(inter, l.gpu / (g.channels + 1)));
-  if (g.channels == most_nvls_heads) inter = 2 * intra;  // the search lowers both together before it gives up
+  if (g.channels == most_heads) inter = 2 * intra;  // the search lowers both together before it gives up
   g.intra = BytesPerSecond::base(intra * 1e9);
   g.inter = BytesPerSecond::base(inter * 1e9);
   return g;

@@ -7,6 +7,7 @@
 
 #include "meshwright/collectives/nccl_policy.hpp"
 #include "meshwright/core/error.hpp"
+#include "meshwright/core/limits.hpp"
 #include "meshwright/core/text.hpp"
 
 namespace meshwright::collectives {
@@ -100,7 +101,7 @@ std::optional<NcclGraphs> read_nccl_graphs(const Reader& record) {
   if (record.string_or("record", "") != "graphs") return std::nullopt;
   return NcclGraphs{.system = record.at("system").string(),
                     .tag = record.string_or("tag", ""),
-                    .domains = record.at("nodes").integer(1, 1 << 20),
+                    .domains = record.at("nodes").integer(1, largest_count),
                     .ranks_per_domain = record.at("ranks_per_node").integer(1, 1 << 16),
                     .compute_capability = record.at("sm").integer(0, 1000),
                     .cpu = vendor_of(record.number_or("cpu_vendor", 1)),
@@ -116,7 +117,7 @@ std::optional<NcclGraphs> read_nccl_graphs(const Reader& record) {
 
 std::optional<NcclChoiceCheck> check_nccl_choice(const Reader& record, std::span<const NcclGraphs> known) {
   const std::string system = record.at("system").string(), tag = record.string_or("tag", "");
-  const int nodes = record.at("nodes").integer(1, 1 << 20), ranks = record.at("ranks").integer(1, 1 << 24);
+  const int nodes = record.at("nodes").integer(1, largest_count), ranks = record.at("ranks").integer(1, largest_count);
   std::optional<NcclGraphs> graphs;
   NcclChoiceCheck check{.collective = record.at("collective").string()};
   for (const NcclGraphs& g : known) {

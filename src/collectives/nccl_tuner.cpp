@@ -1,46 +1,17 @@
-// NCCL's tuner: latency and bandwidth of every algorithm and protocol, and the choice. Numbers are those of 2.30.7.
+// NCCL's tuner: latency and bandwidth of every algorithm and protocol, and the choice. Numbers are those of nccl.json,
+// formulas those of 2.30.7.
 #include <algorithm>
 #include <cmath>
 
-#include "meshwright/collectives/nccl_policy.hpp"
+#include "collectives/nccl_constants.hpp"
 
 namespace meshwright::collectives {
 namespace {
 
-using Three = std::array<double, 3>;  // by protocol (LL, LL128, Simple), or by 1, 2 and more domains
-using ByAlgorithm = std::array<Three, nccl_algorithm_count>;
-
-// Microseconds. Tree, Ring, CollNetDirect, CollNetChain, NVLS, NVLSTree, PAT.
-constexpr ByAlgorithm base_latency = {
-    {{6.8, 14, 8.4}, {6.6, 14, 8.4}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {8, 8, 8}}};
-constexpr ByAlgorithm nvlink_latency = {
-    {{0.6, 1.25, 4.0}, {0.6, 1.9, 3.4}, {0, 0, 3.7}, {0, 0, 2.8}, {0, 0, 25}, {0, 0, 25}, {0, 0, 4}}};
-constexpr ByAlgorithm pci_latency = {
-    {{1.0, 1.9, 4.0}, {1.0, 2.5, 5.7}, {0, 0, 3.7}, {0, 0, 2.8}, {0, 0, 0}, {0, 0, 0}, {0, 0, 4}}};
-constexpr ByAlgorithm net_latency = {
-    {{5.0, 8.5, 14}, {2.7, 4.0, 14}, {0, 0, 31}, {0, 0, 30}, {0, 0, 18}, {0, 0, 20.9}, {0, 0, 14}}};
-
-// GB/s. Volta, Ampere, Hopper, Blackwell.
-constexpr std::array<Three, 4> ll_cap = {{{39, 39, 20.4}, {87.7, 22.5, 19}, {141, 45, 35}, {282, 90, 70}}};
-constexpr std::array<Three, 4> ring_ll128_cap = {{{20, 20, 20}, {20, 20, 20}, {36.7, 36.7, 36.7}, {40, 40, 40}}};
-constexpr std::array<Three, 4> tree_ll128_cap = {{{20, 20, 20}, {20, 20, 20}, {36.7, 36.7, 29}, {55.6, 31.67, 20}}};
-constexpr std::array<Three, 4> tree_cap = {{{26.5, 18.5, 10}, {24, 23.6, 17.8}, {38.7, 41.4, 36}, {70, 42.8, 24}}};
-constexpr std::array<Three, 4> nvls_tree_cap = {{{26.5, 18.5, 10}, {24, 23.6, 17.8}, {0, 57.7, 45.5}, {0, 96, 80}}};
-constexpr std::array<double, 4> nvls_efficiency = {0.85, 0.85, 0.85, 0.74};
-
-// Bandwidth factor of trees by log2(bytes / 64), by protocol.
-constexpr std::array<std::array<double, 24>, protocol_count> tree_correction = {
-    {{1, 1, 1, 1, .9, .8, .7, .7, .7, .7, .6, .5, .4, .4, .5, .6, .7, .8, .9, 1, 1, 1, 1, 1},
-     {1, 1, 1, 1, 1, .9, .8, .8, .8, .7, .6, .6, .6, .6, .6, .6, .8, .9, .9, .9, .9, 1, 1, 1},
-     {.9, .9, .9, .9, .9, .9, .9, .8, .7, .6, .6, .5, .5, .5, .5, .6, .7, .8, .7, .7, .8, .9, .9, .9}}};
-
 constexpr std::size_t index(NcclAlgorithm a) { return static_cast<std::size_t>(a); }
 constexpr std::size_t index(Protocol p) { return static_cast<std::size_t>(p); }
 
-std::size_t generation(const NcclGraphs& g) {
-  const int sm = g.compute_capability;
-  return sm >= 100 ? 3 : sm >= 90 ? 2 : sm >= 80 ? 1 : 0;
-}
+const NcclGeneration& generation(const NcclGraphs& g) { return nccl_generation(g.compute_capability); }
 std::size_t domain_index(const NcclGraphs& g) { return static_cast<std::size_t>(std::min(g.domains, 3) - 1); }
 int floor_log2(double x) { return static_cast<int>(std::floor(std::log2(x))); }
 
@@ -111,19 +82,19 @@ bool allowed(const NcclGraphs& g, Collective c, NcclAlgorithm a, Protocol p) {
 double nvls_channel(const NcclGraphs& g, Collective c, NcclAlgorithm a) {
   const double n = g.nvls.channels, m = g.ranks_per_domain;
   const double direction = c == Collective::all_reduce ? 2 : (m - 1) / m;
-  const double intra = g.nvls.intra.value() / 1e9 * nvls_efficiency[generation(g)] * (n - 1) / n * direction;
+  const double intra = g.nvls.intra.value() / 1e9 * generation(g).nvls_efficiency * (n - 1) / n * direction;
   const double twice = a == NcclAlgorithm::nvls_tree && g.domains <= 2 ? 2 : 1;
   const double slower = std::min(intra, g.nvls.inter.value() / 1e9 * twice);
-  return a == NcclAlgorithm::nvls_tree ? std::min(slower, nvls_tree_cap[generation(g)][domain_index(g)]) : slower;
+  return a == NcclAlgorithm::nvls_tree ? std::min(slower, generation(g).nvls_tree[domain_index(g)]) : slower;
 }
 
 double tree_bus(const NcclGraphs& g, const NcclGraph& graph, Protocol p, double bus, double ll_limit) {
   const double channels = graph.channels;
-  double result = std::min(0.92 * bus, channels * tree_cap[generation(g)][domain_index(g)]);
+  double result = std::min(0.92 * bus, channels * generation(g).tree[domain_index(g)]);
   if (p == Protocol::ll) result = std::min(result / 3.8, ll_limit);
   if (p == Protocol::ll128) {
     result = std::min(result * (g.domains == 1 ? 7.0 / 9 : 120.0 / 128),
-                      channels * tree_ll128_cap[generation(g)][domain_index(g)]);
+                      channels * generation(g).tree_ll128[domain_index(g)]);
   }
   return graph.pattern == NcclPattern::tree ? 0.85 * result : result;
 }
@@ -145,12 +116,13 @@ double bus_bandwidth(const NcclGraphs& g, Collective c, NcclAlgorithm a, Protoco
   const double own = (g.domains <= 2 || collnet ? graph.intra : graph.inter).value() / 1e9;
   const double bus = channels * (nvls ? nvls_channel(g, c, a) : own);
   // Several nodes: the LL cap follows the CPU's vendor instead of the GPU.
-  const std::size_t ll_row = g.domains == 1 ? generation(g) : g.cpu == CpuVendor::amd ? 1 : 0;
-  const double ll_limit = ll_cap[ll_row][domain_index(g)];
+  // Between domains LL is held to the host: AMD's as Ampere, others as Volta.
+  const NcclGeneration& ll_row = g.domains == 1 ? generation(g) : nccl_generation(g.cpu == CpuVendor::amd ? 80 : 70);
+  const double ll_limit = ll_row.ll[domain_index(g)];
   switch (a) {
     case NcclAlgorithm::ring:
       if (p == Protocol::ll) return std::min(ll_limit, bus / 2);
-      if (p == Protocol::ll128) return std::min(0.92 * bus, channels * ring_ll128_cap[generation(g)][domain_index(g)]);
+      if (p == Protocol::ll128) return std::min(0.92 * bus, channels * generation(g).ring_ll128[domain_index(g)]);
       return bus;
     case NcclAlgorithm::tree:
       return tree_bus(g, graph, p, bus, ll_limit);
@@ -170,14 +142,17 @@ double bus_to_algorithm(const NcclGraphs& g, Collective c, NcclAlgorithm a) {
   return static_cast<double>(g.ranks()) / ring_steps(g, c);
 }
 
+/// Latencies of hops inside a domain.
+const ByAlgorithm& inside(const NcclGraph& graph) {
+  return graph.intra_path <= NcclPath::nvlink ? nccl_constants().nvlink : nccl_constants().pcie;
+}
+
 /// Microseconds for the ring: intra and inter hops; broadcast and reduce count one hop or, with channels in different
 /// orders, all of them.
 double ring_latency(const NcclGraphs& g, Collective c, Protocol p, double base, double intra, double inter) {
   const int steps = ring_steps(g, c);
   if (c == Collective::broadcast || c == Collective::reduce) {
-    const ByAlgorithm& hop = g.domains > 1                           ? net_latency
-                             : g.ring.intra_path <= NcclPath::nvlink ? nvlink_latency
-                                                                     : pci_latency;
+    const ByAlgorithm& hop = g.domains > 1 ? nccl_constants().network : inside(g.ring);
     if (g.ring.same_channels) return base + hop[index(NcclAlgorithm::ring)][index(p)];
     const NcclAlgorithm row = p == Protocol::simple ? NcclAlgorithm::tree : NcclAlgorithm::ring;
     return base + steps * hop[index(row)][index(p)];
@@ -191,11 +166,11 @@ double ring_latency(const NcclGraphs& g, Collective c, Protocol p, double base, 
 /// Microseconds.
 double latency_of(const NcclGraphs& g, Collective c, NcclAlgorithm a, Protocol p) {
   const NcclGraph& graph = graph_of(g, a);
-  const double base = base_latency[index(a)][index(p)];
-  const double intra = (graph.intra_path <= NcclPath::nvlink ? nvlink_latency : pci_latency)[index(a)][index(p)];
+  const double base = nccl_constants().base[index(a)][index(p)];
+  const double intra = inside(graph)[index(a)][index(p)];
   const NcclAlgorithm net_row = g.ranks_per_domain == 1 ? NcclAlgorithm::tree : a;
   const double flushes = p == Protocol::simple ? 2 : 1;
-  const double inter = net_latency[index(net_row)][index(p)] + flushes * graph.inter_latency.value() * 1e6;
+  const double inter = nccl_constants().network[index(net_row)][index(p)] + flushes * graph.inter_latency.value() * 1e6;
   const double m = g.ranks_per_domain, hops = floor_log2(g.domains);
   switch (a) {
     case NcclAlgorithm::ring:
@@ -223,7 +198,7 @@ Seconds time_of(const NcclGraphs& g, Collective c, NcclAlgorithm a, Protocol p, 
     const int i = floor_log2(std::floor(bytes / 64));
     const bool tree = a == NcclAlgorithm::tree && i < 23;
     const bool nvls_tree = a == NcclAlgorithm::nvls_tree && i < 24 && g.compute_capability >= 100 && g.x86;
-    if (tree || nvls_tree) factor = tree_correction[index(p)][static_cast<std::size_t>(i)];
+    if (tree || nvls_tree) factor = nccl_constants().tree_correction[index(p)][static_cast<std::size_t>(i)];
   }
   // Rings over several domains are slow to fill their network buffers.
   if (c == Collective::all_reduce && a == NcclAlgorithm::ring && p == Protocol::simple && g.domains > 1 &&
@@ -238,7 +213,7 @@ int launched_channels(const NcclGraphs& g, const NcclCandidate& c, double bytes,
   const bool switched = c.algorithm == NcclAlgorithm::nvls || c.algorithm == NcclAlgorithm::nvls_tree;
   const bool collnet = c.algorithm == NcclAlgorithm::collnet_direct || c.algorithm == NcclAlgorithm::collnet_chain;
   int channels = g.channels;
-  if (switched) channels = g.compute_capability >= 100 ? (g.domains == 1 ? 24 : 32) : 16;
+  if (switched) channels = generation(g).nvls_channels[g.domains == 1 ? 0 : 1];
   if (force.least_channels > 0) channels = std::max(channels, force.least_channels);
   if (force.most_channels > 0) channels = std::min(channels, force.most_channels);
   if (switched) return channels;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "collectives/nccl_constants.hpp"
+
 namespace meshwright::collectives {
 namespace {
 
@@ -10,9 +12,6 @@ struct Pace {
   double step = 0, per_byte = 0, ramp = 0, lanes = 0;
   double per_flow = 0;  ///< seconds per byte of a port whose traffic crosses the level alone
 };
-
-/// Ranks whose slices a reducing switch serves at once (NCCL 2.30, MAX_NVLS_ARITY).
-constexpr int most_multicast_heads = 32;
 
 /// Devices that share a root complex slow each other down (PCIe).
 double crowd(const Rung& rung) { return 1 + rung.medium->crowding * std::max(0.0, std::log2(rung.level->ranks / 2.0)); }
@@ -59,7 +58,7 @@ std::optional<Pace> pace_of(const Rung& rung, Traffic traffic, Protocol protocol
   pace.per_flow = pace.per_byte;
   if (rung.level->flow.value() > 0) pace.per_flow = 1 / (efficiency * rung.level->flow.value());
   if (traffic == Traffic::in_switch && rung.medium->in_switch_channels > 0) {
-    const int heads = std::min(rung.level->ranks, most_multicast_heads);
+    const int heads = std::min(rung.level->ranks, nccl_constants().nvls_heads);
     pace.lanes = 1.0 * rung.medium->in_switch_channels * heads;
     pace.ramp *= heads;  // a round visits the slice of each
   }

@@ -168,6 +168,7 @@ const Algorithm table[] = {
      .supports = any_flat,
      .coefficients_of = neighbour_form,
      .schedule_of = neighbour_exchange,
+     .pairs = true,
      .concurrent_levels = true,
      .traffic = Traffic::neighbour,
      .across = to_neighbour,

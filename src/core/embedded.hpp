@@ -17,6 +17,7 @@ std::span<const EmbeddedFile> embedded_recipes();     ///< data/recipes/*.json
 std::span<const EmbeddedFile> embedded_runs();        ///< data/runs/*.jsonl
 std::span<const EmbeddedFile> embedded_platforms();   ///< data/hardware/platforms/media.json
 std::span<const EmbeddedFile> embedded_hosts();       ///< data/hardware/platforms/hosts.json
+std::span<const EmbeddedFile> embedded_nccl();        ///< data/hardware/platforms/nccl.json
 std::span<const EmbeddedFile> embedded_cables();      ///< data/hardware/platforms/cables.json
 std::span<const EmbeddedFile> embedded_fitted();      ///< data/fitted/runs.json
 std::span<const EmbeddedFile> embedded_spread();      ///< data/fitted/spread.json

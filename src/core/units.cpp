@@ -108,6 +108,14 @@ std::string expected_units(const UnitFamily& f) {
   return fmt::format("{} with a unit ({}, ...)", f.noun, list);
 }
 
+bool is_money(const UnitFamily& f) { return f.units.front().text.find('$') != std::string_view::npos; }
+
+/// What is left of "$/h" and "M$" in "$2.50/h" and "$4.7M"; a unit without '$' stays.
+std::string_view around_dollar(std::string_view unit) {
+  if (unit.starts_with('$')) return unit.substr(1);
+  return unit.ends_with('$') ? unit.substr(0, unit.size() - 1) : unit;
+}
+
 std::string_view trimmed(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
   while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
@@ -135,20 +143,20 @@ double bounded(double value, const UnitFamily& f, std::string_view text, const s
 double parse_in_base_units(std::string_view text, Dimension dimension, const std::string& where) {
   const UnitFamily& f = family(dimension);
   std::string_view rest = trimmed(text);
-  const bool dollar_first = !rest.empty() && rest.front() == '$' && dimension == Dollars::dimension;
+  const bool dollar_first = !rest.empty() && rest.front() == '$' && is_money(f);
   if (dollar_first) rest = trimmed(rest.substr(1));
   const double number = take_number(rest);
   if (!std::isfinite(number) || number < 0) {
     throw Error(where, fmt::format("found '{}', expected {}", text, expected_units(f)));
   }
   rest = trimmed(rest);
-  if (dollar_first && rest.empty()) return bounded(number, f, text, where);
-  if (rest.empty()) {
+  if (rest.empty() && !(dollar_first && dimension == Dollars::dimension)) {
     throw Error(where, fmt::format("found the bare number '{}', expected {}", text, expected_units(f)));
   }
   std::vector<std::string> names;
   for (const Unit& unit : f.units) {
-    if (unit.text == rest) return bounded(number * unit.factor, f, text, where);
+    if (unit.text == rest || (dollar_first && around_dollar(unit.text) == rest))
+      return bounded(number * unit.factor, f, text, where);
     names.emplace_back(unit.text);
   }
   throw Error(where, fmt::format("found the unit '{}' in '{}', expected {}{}", rest, text, expected_units(f),
@@ -165,8 +173,11 @@ std::string quantity_pattern(Dimension dimension) {
     for (const char c : unit.text) units += c == '$' ? std::string("[$]") : std::string(1, c);
   }
   const std::string plain = fmt::format("{}[ \\t]*({})", number, units);
-  if (dimension != Dollars::dimension) return fmt::format("^[ \\t]*{}[ \\t]*$", plain);
-  return fmt::format("^[ \\t]*({}|[$][ \\t]*{}[ \\t]*({})?)[ \\t]*$", plain, number, units);
+  if (!is_money(family(dimension))) return fmt::format("^[ \\t]*{}[ \\t]*$", plain);
+  for (const Unit& unit : family(dimension).units) {
+    if (unit.text.find('$') != std::string_view::npos) units += fmt::format("|{}", around_dollar(unit.text));
+  }
+  return fmt::format("^[ \\t]*({}|[$][ \\t]*{}[ \\t]*({}))[ \\t]*$", plain, number, units);
 }
 
 template <Dimension D>

@@ -215,6 +215,12 @@ const FabricKind* CatalogData::fabric_in(std::string_view text) const {
   return nullptr;
 }
 
+const FabricKind& CatalogData::kernel_fabric() const {
+  const auto found = std::ranges::find_if(fabrics, [](const FabricKind& f) { return !f.over_rdma.empty(); });
+  if (found == fabrics.end()) throw Error("hardware", "the catalogue has no fabric of kernel sockets ('over_rdma')");
+  return *found;
+}
+
 const Link& CatalogData::usual_link(std::string_view family, const std::string& where) const {
   const auto link = std::ranges::find_if(links, [&](const Link& l) { return l.usual && l.family == family; });
   if (link != links.end()) return *link;

@@ -7,6 +7,7 @@
 #include "hardware/entries.hpp"
 #include "hardware/fields.hpp"
 #include "meshwright/core/document.hpp"
+#include "meshwright/core/limits.hpp"
 #include "meshwright/hardware/cluster_file.hpp"
 #include "meshwright/hardware/schema.hpp"
 
@@ -14,8 +15,6 @@ namespace meshwright::hardware {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr int largest_count = 1 << 24;
 
 const Members<ClusterSpec>& cluster_members() {
   static const Members<ClusterSpec> rows = {

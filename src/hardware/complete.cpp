@@ -6,6 +6,7 @@
 
 #include "hardware/entries.hpp"
 #include "meshwright/core/document.hpp"
+#include "meshwright/core/limits.hpp"
 #include "meshwright/hardware/network.hpp"
 
 namespace meshwright::hardware {
@@ -182,7 +183,7 @@ class Completion {
     const int there = spec_.nodes > 0 ? spec_.nodes : base.nodes;
     const int domain = std::max(1, node.scale_up_domain), used = spec_.accelerators;
     const long long all = static_cast<long long>(there) * node.accelerators;
-    constexpr long long most = 1 << 24;
+    constexpr long long most = largest_count;
     if (there > most || used > most || all > most)
       throw Error(spec_.where, fmt::format("found {} nodes of {} accelerators, expected at most {} accelerators in all",
                                            there, node.accelerators, most));

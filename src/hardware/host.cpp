@@ -14,13 +14,15 @@ std::vector<HostKind> read_hosts() {
   std::vector<HostKind> kinds;
   const Reader file = document();
   for (const Reader& entry : file.at("hosts").items()) {
-    entry.allow_only({"name", "aliases", "time", "link", "vendor", "socket_link", "x86", "nccl_vendor"});
+    entry.allow_only(
+        {"name", "aliases", "time", "link", "vendor", "socket_link", "socket_latency", "x86", "nccl_vendor"});
     HostKind kind{.name = entry.at("name").string(),
                   .aliases = {},
                   .time = entry.at("time").number(),
                   .link = entry.quantity_or("link", BytesPerSecond{}),
                   .vendor = entry.string_or("vendor", ""),
                   .socket_link = entry.quantity_or("socket_link", BytesPerSecond{}),
+                  .socket_latency = entry.at("socket_latency").quantity<Seconds::dimension>(),
                   .x86 = entry.boolean_or("x86", true),
                   .nccl_vendor = entry.string_or("nccl_vendor", "")};
     for (const Reader& alias : entry.at("aliases").items()) kind.aliases.push_back(alias.string());

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "meshwright/core/error.hpp"
@@ -17,8 +18,19 @@ const CatalogData& catalog_of(const Cluster& cluster) {
   return cluster.catalog ? *cluster.catalog : *builtin_catalog().data();
 }
 
-/// Topologies whose copies take whole NICs: NIC i is in plane i.
-bool takes_whole_nics(std::string_view topology) { return topology == "multi-plane" || topology == "rail-only"; }
+constexpr std::array kinds = {
+    TopologyKind{.name = "single-switch", .one_switch = true},
+    TopologyKind{.name = "fat-tree"},
+    TopologyKind{.name = "rail-optimised", .rails = true},
+    TopologyKind{.name = "rail-only", .rails = true, .joined = false, .whole_nics = true, .free_planes = false},
+    TopologyKind{.name = "dual-plane", .rails = true, .planes = 2},
+    TopologyKind{.name = "multi-plane", .rails = true, .joined = false, .whole_nics = true},
+    TopologyKind{.name = "dragonfly+", .direct_groups = true},
+    TopologyKind{.name = "dragonfly", .direct_groups = true},
+    TopologyKind{.name = "torus-2d", .free_planes = false, .wiring = ScaleUpKind::torus_2d, .dimensions = 2},
+    TopologyKind{.name = "torus-3d", .free_planes = false, .wiring = ScaleUpKind::torus_3d, .dimensions = 3}};
+
+const TopologyKind& kind_of(const Cluster& cluster) { return topology_kind(cluster.network.topology); }
 
 /// The slot of a cluster's nodes.
 const Link& slot_of(const Cluster& cluster) {
@@ -39,10 +51,10 @@ Limited nic_slot(const Cluster& cluster) {
   return {slower.lane_bandwidth * lanes, fmt::format("{} x{}", slower.name, lanes)};
 }
 
-std::vector<std::string> topologies_of(bool torus) {
-  std::vector<std::string> some;
-  for (const std::string& name : topologies())
-    if (name.starts_with("torus") == torus) some.push_back(name);
+std::vector<std::string_view> of_switches() {
+  std::vector<std::string_view> some;
+  for (const TopologyKind& kind : kinds)
+    if (kind.dimensions == 0) some.push_back(kind.name);
   return some;
 }
 
@@ -53,7 +65,7 @@ void check_slice(const Cluster& cluster, const std::string& where) {
   const long long chips = std::min(cluster.accelerators(), std::max(1, cluster.node.scale_up_domain));
   if (!slice)
     throw Error(where + "/topology", fmt::format("found '{}', expected edges such as '{} 4x4{}'", topology,
-                                                 torus_kind(topology), topology.starts_with("torus-3d") ? "x8" : ""));
+                                                 torus_kind(topology), kind_of(cluster).dimensions == 3 ? "x8" : ""));
   if (slice->chips() != chips)
     throw Error(where + "/topology",
                 fmt::format("found '{}', which is {} chips, expected one of {}", topology, slice->chips(), chips));
@@ -84,26 +96,26 @@ void check_kind(const Cluster& cluster, const std::string& where) {
                             cluster.accelerator.name, torus_of(cluster.node.scale_up)));
   }
   if (topology != cluster.network.topology) check_slice(cluster, where);
-  if (!torus && topology.starts_with("torus")) {
-    throw Error(
-        where + "/topology",
-        fmt::format("found '{}', but {} in {} reach other nodes through NICs and switches; expected one of {}",
-                    topology, cluster.accelerator.name, cluster.node.name, fmt::join(topologies_of(false), ", ")));
+  if (!torus && kind_of(cluster).dimensions > 0) {
+    throw Error(where + "/topology",
+                fmt::format("found '{}', but {} in {} reach other nodes through NICs and switches; expected one of {}",
+                            topology, cluster.accelerator.name, cluster.node.name, fmt::join(of_switches(), ", ")));
   }
 }
 
 void check_planes(const Cluster& cluster, const std::string& where) {
   const Network& n = cluster.network;
-  if (n.topology == "dual-plane" && n.planes == 1)
-    throw Error(where + "/planes", "found 1, but 'dual-plane' has 2; expected 2 or more, or another topology");
+  const TopologyKind& kind = kind_of(cluster);
+  if (n.planes > 0 && n.planes < kind.planes)
+    throw Error(where + "/planes", fmt::format("found {}, but '{}' has {}; expected {} or more, or another topology",
+                                               n.planes, kind.name, kind.planes, kind.planes));
   if (n.planes <= 1) return;
-  const bool whole = takes_whole_nics(n.topology);
   if (is_torus_network(cluster))
     throw Error(where + "/planes", fmt::format("found {}, but a torus has one; expected 1", n.planes));
-  if (n.topology == "rail-only" && n.planes != cluster.node.nics)
-    throw Error(where + "/planes", fmt::format("found {}, but 'rail-only' has one a NIC; expected {}", n.planes,
+  if (!kind.free_planes && n.planes != cluster.node.nics)
+    throw Error(where + "/planes", fmt::format("found {}, but '{}' has one a NIC; expected {}", n.planes, kind.name,
                                                std::max(1, cluster.node.nics)));
-  if (whole && cluster.node.nics > 0 && n.planes > cluster.node.nics)
+  if (kind.whole_nics && cluster.node.nics > 0 && n.planes > cluster.node.nics)
     throw Error(
         where + "/planes",
         fmt::format("found {} planes of whole NICs, and a node has {}; expected at most {}, or 'rail-optimised' "
@@ -118,7 +130,7 @@ void check_oversubscription(const Cluster& cluster, const std::string& where) {
     if (ratio <= 1) continue;
     const std::string at = fmt::format("{}/oversubscription/{}", where, t);
     if (is_torus_network(cluster)) throw Error(at, fmt::format("found {}, but a torus has no uplinks", ratio));
-    if (n.topology == "single-switch" || t > 1 || (n.tiers > 0 && t + 2 > static_cast<std::size_t>(n.tiers)))
+    if (kind_of(cluster).one_switch || t > 1 || (n.tiers > 0 && t + 2 > static_cast<std::size_t>(n.tiers)))
       throw Error(at,
                   fmt::format("found {:g}:1, but {} {} no uplinks at tier {} (0 is the leaf); expected fewer entries "
                               "or more 'tiers'",
@@ -130,31 +142,71 @@ void check_oversubscription(const Cluster& cluster, const std::string& where) {
 }  // namespace
 
 const std::vector<std::string>& topologies() {
-  static const std::vector<std::string> names = {"single-switch", "fat-tree",    "rail-optimised", "rail-only",
-                                                 "dual-plane",    "multi-plane", "dragonfly+",     "dragonfly",
-                                                 "torus-2d",      "torus-3d"};
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all;
+    for (const TopologyKind& kind : kinds) all.emplace_back(kind.name);
+    return all;
+  }();
   return names;
 }
 
-bool is_torus(ScaleUpKind kind) { return kind == ScaleUpKind::torus_2d || kind == ScaleUpKind::torus_3d; }
-
-std::string torus_of(ScaleUpKind kind) {
-  if (!is_torus(kind)) return "";
-  return kind == ScaleUpKind::torus_2d ? "torus-2d" : "torus-3d";
+const TopologyKind& topology_kind(std::string_view topology) {
+  const auto found = std::ranges::find(kinds, torus_kind(topology), &TopologyKind::name);
+  if (found == kinds.end())
+    throw Error("network/topology",
+                fmt::format("unknown topology '{}'{}", topology, suggestion(topology, topologies())));
+  return *found;
 }
+
+namespace {
+
+struct TopologyAlias {
+  std::string_view text, name;
+};
+constexpr TopologyAlias aliases[] = {{"leaf-spine", "fat-tree"},
+                                     {"spine-leaf", "fat-tree"},
+                                     {"clos", "fat-tree"},
+                                     {"folded-clos", "fat-tree"},
+                                     {"rail-optimized", "rail-optimised"},
+                                     {"dragonfly-plus", "dragonfly+"},
+                                     {"2d-torus", "torus-2d"},
+                                     {"3d-torus", "torus-3d"}};
+
+}  // namespace
+
+const std::vector<std::string>& topology_aliases() {
+  static const std::vector<std::string> texts = [] {
+    std::vector<std::string> out;
+    for (const TopologyAlias& alias : aliases) out.emplace_back(alias.text);
+    return out;
+  }();
+  return texts;
+}
+
+std::string topology_named(std::string_view text) {
+  const auto alias = std::ranges::find(aliases, text, &TopologyAlias::text);
+  return std::string(alias == std::end(aliases) ? text : alias->name);
+}
+
+std::string torus_of(ScaleUpKind wiring) {
+  const auto found = std::ranges::find_if(
+      kinds, [&](const TopologyKind& kind) { return kind.dimensions > 0 && kind.wiring == wiring; });
+  return found == kinds.end() ? "" : std::string(found->name);
+}
+
+bool is_torus(ScaleUpKind wiring) { return !torus_of(wiring).empty(); }
 
 bool is_torus_network(const Cluster& cluster) { return cluster.node.nics == 0 && is_torus(cluster.node.scale_up); }
 
 int planes_of(const Cluster& cluster) {
   const Network& n = cluster.network;
+  const TopologyKind& kind = kind_of(cluster);
   const int nics = std::max(1, cluster.node.nics);
-  if (n.topology == "rail-only") return nics;
-  if (n.topology == "multi-plane") return n.planes > 0 ? std::min(n.planes, nics) : nics;
-  if (n.topology == "dual-plane") return std::max(2, n.planes);
-  return std::max(1, n.planes);
+  if (!kind.whole_nics) return std::max(kind.planes, n.planes);
+  return kind.free_planes && n.planes > 0 ? std::min(n.planes, nics) : nics;
 }
 
-int ports_a_nic(const Cluster& cluster) { return takes_whole_nics(cluster.network.topology) ? 1 : planes_of(cluster); }
+int ports_a_nic(const Cluster& cluster) { return kind_of(cluster).whole_nics ? 1 : planes_of(cluster); }
 
 void check_network(const Cluster& cluster, const std::string& where) {
   check_kind(cluster, where);
@@ -167,6 +219,16 @@ BytesPerSecond pcie_bandwidth(const CatalogData& catalog, double giga_transfers,
     return l.giga_transfers > 0 && std::abs(l.giga_transfers - giga_transfers) < 0.01 * l.giga_transfers;
   });
   return link == catalog.links.end() ? BytesPerSecond{} : link->lane_bandwidth * lanes;
+}
+
+Seconds slot_latency(const Cluster& cluster) { return slot_of(cluster).latency; }
+
+Seconds scale_up_latency(const Cluster& cluster) {
+  const std::string& name = cluster.accelerator.scale_up_link;
+  const Seconds own = cluster.scale_up_link.latency;
+  if (own.value() > 0) return own;
+  const Seconds listed = name.empty() ? Seconds{} : catalog_of(cluster).link(name, "accelerator/scale_up_link").latency;
+  return listed.value() > 0 ? listed : slot_latency(cluster);
 }
 
 BytesPerSecond slot_bandwidth(const Cluster& cluster, int lanes) { return slot_of(cluster).lane_bandwidth * lanes; }

@@ -1,6 +1,7 @@
 // Nodes, fabrics and reference clusters.
 #include "hardware/entries.hpp"
 #include "hardware/fields.hpp"
+#include "meshwright/core/limits.hpp"
 #include "meshwright/hardware/network.hpp"
 
 namespace meshwright::hardware {
@@ -48,6 +49,7 @@ const Members<FabricKind>& fabric_members() {
       {"tier_efficiency", "of the links above the leaf under load", shape::number(1e-6, 1),
        [](const Reader& r, FabricKind& f) { f.tier_efficiency = stated_fraction(r); }},
       switch_member<&FabricKind::by_plugin>("by_plugin", "NCCL reaches it by a plugin"),
+      switch_member<&FabricKind::negotiates>("negotiates", "connections agree on extensions (ECE)"),
       switch_member<&FabricKind::switched>("switched", "false: accelerators wired to each other"),
       stated<&FabricKind::switches>(
           text_member<&FabricKind::switches>("switches", "the fabric of the switches that it is built of")),
@@ -73,8 +75,8 @@ const Members<ReferenceCluster>& reference_members() {
       texts_member<&ReferenceCluster::aliases>("aliases", "other names"),
       text_member<&ReferenceCluster::title>("title", "in words"),
       stated<&ReferenceCluster::node>(text_member<&ReferenceCluster::node>("node", "a node of the catalogue")),
-      stated<&ReferenceCluster::nodes>(whole_member<&ReferenceCluster::nodes>("nodes", 1, 1 << 24, "")),
-      whole_member<&ReferenceCluster::scale_up_domain>("scale_up_domain", 1, 1 << 20, "of a TPU job's slice"),
+      stated<&ReferenceCluster::nodes>(whole_member<&ReferenceCluster::nodes>("nodes", 1, largest_count, "")),
+      whole_member<&ReferenceCluster::scale_up_domain>("scale_up_domain", 1, largest_domain, "of a TPU job's slice"),
       {"network", "", network_shape(),
        [](const Reader& r, ReferenceCluster& c) { apply(read_network_spec(r), c.network); }},
       text_member<&ReferenceCluster::notes>("notes", ""),

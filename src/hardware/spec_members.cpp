@@ -10,6 +10,7 @@
 #include "core/json_text.hpp"
 #include "hardware/entries.hpp"
 #include "hardware/fields.hpp"
+#include "meshwright/core/limits.hpp"
 #include "meshwright/hardware/members.hpp"
 #include "meshwright/hardware/network.hpp"
 #include "meshwright/hardware/torus.hpp"
@@ -61,6 +62,7 @@ ScaleUpKind scale_up(const Reader& member) { return static_cast<ScaleUpKind>(mem
 std::string topology(const Reader& member) {
   if (member.is_string()) {
     const std::string text = member.string(), kind(torus_kind(text));
+    if (const std::string named = topology_named(text); named != text) return named;
     if (kind != text && std::ranges::find(topologies(), kind) != topologies().end()) return text;
   }
   return topologies()[member.one_of(topologies())];
@@ -138,7 +140,9 @@ JsonSchema value_shape() {
         shape::either({shape::number(1, 1000), {R"({"type": "string", "pattern": "^[0-9.]+(:1)?$"})"}});
     return shape::either({one, shape::list(one)});
   } else if constexpr (same<Read, topology>) {
-    return shape::either({shape::one_of(topologies()), {R"({"type": "string", "pattern": "^torus-[23]d."})"}});
+    return shape::either({shape::one_of(topologies()),
+                          shape::one_of(topology_aliases()),
+                          {R"({"type": "string", "pattern": "^torus-[23]d."})"}});
   } else if constexpr (same<Read, routing>) {
     return shape::one_of(routings());
   } else {
@@ -198,8 +202,8 @@ constexpr auto any_bandwidth = quantity<BytesPerSecond::dimension>;
 constexpr auto node_rows = std::to_array<Row<NodeSpec, Node>>({
     of_node<&NodeSpec::accelerators, &Node::accelerators, whole<1, 4096>>("accelerators", "in a node"),
     of_node<&NodeSpec::scale_up, &Node::scale_up, scale_up>("scale_up", "how they are joined inside"),
-    of_node<&NodeSpec::scale_up_domain, &Node::scale_up_domain, whole<1, 1 << 20>>("scale_up_domain",
-                                                                                   "accelerators that share it"),
+    of_node<&NodeSpec::scale_up_domain, &Node::scale_up_domain, whole<1, largest_domain>>("scale_up_domain",
+                                                                                          "accelerators that share it"),
     of_node<&NodeSpec::scale_up_bandwidth, &Node::scale_up_bandwidth, bandwidth>("scale_up_bandwidth",
                                                                                  "of an accelerator, each way"),
     of_node<&NodeSpec::scale_up_switch, &Node::scale_up_switch, text>("scale_up_switch", "the switch that joins them"),
@@ -226,12 +230,12 @@ constexpr auto network_rows = std::to_array<Row<NetworkSpec, Network>>({
     of_network<&NetworkSpec::tiers, &Network::tiers, whole<0, 4>>("tiers", "of switches; 0 = as many as it takes"),
     of_network<&NetworkSpec::oversubscription, &Network::oversubscription, ratios>(
         "oversubscription", "downlink:uplink: 4, 4:1, or a list by tier, leaf first"),
-    of_network<&NetworkSpec::reach, &Network::reach, wholes<0, 1 << 24>>(
+    of_network<&NetworkSpec::reach, &Network::reach, wholes<0, largest_count>>(
         "reach", "nodes below one switch of each tier, leaf first"),
     of_network<&NetworkSpec::planes, &Network::planes, whole<1, 64>>(
         "planes", "independent copies that split the ports of each NIC"),
-    of_network<&NetworkSpec::nodes, &Network::nodes, whole<1, 1 << 24>>("nodes",
-                                                                        "that it was wired for, where fewer are used"),
+    of_network<&NetworkSpec::nodes, &Network::nodes, whole<1, largest_count>>(
+        "nodes", "that it was wired for, where fewer are used"),
     of_network<&NetworkSpec::switch_name, &Network::switch_name, text>("switch", "a switch of the catalogue"),
     of_network<&NetworkSpec::routing, &Network::routing, routing>("routing", "adaptive, ecmp, ..."),
     of_network<&NetworkSpec::efficiency, &Network::efficiency, stated_fraction>("efficiency",

@@ -2,6 +2,8 @@
 
 #include <charconv>
 
+#include "meshwright/hardware/network.hpp"
+
 namespace meshwright::hardware {
 
 long long TorusSlice::chips() const {
@@ -33,8 +35,7 @@ std::optional<TorusSlice> stated_slice(std::string_view topology) {
     if (*next != 'x') return {};
     at = next + 1;
   }
-  const std::size_t dimensions = kind == "torus-2d" ? 2 : 3;
-  if (slice.edge.size() != dimensions) return {};
+  if (slice.edge.size() != static_cast<std::size_t>(topology_kind(kind).dimensions)) return {};
   return slice;
 }
 

@@ -6,10 +6,10 @@
 #include "meshwright/cost/kernel.hpp"
 #include "meshwright/parallel/job_recipe.hpp"
 #include "meshwright/parallel/overlap.hpp"
-#include "parallel/exchanges.hpp"
 #include "parallel/host_link.hpp"
 #include "parallel/launches.hpp"
 #include "parallel/rank_operators.hpp"
+#include "parallel/section_kernels.hpp"
 #include "parallel/trainable.hpp"
 
 namespace meshwright::parallel {
@@ -58,21 +58,19 @@ void add_moved(BlockCost& cost, const BlockContext& x, std::span<const Operator>
                 Bytes::base(std::min(kept, input)) / link};
 }
 
-BlockCost block_cost(const BlockContext& x, const LayerShape& shape, std::span<const Operator> operators) {
-  BlockCost cost;
-  const Windows windows = add_kernels(cost, operators, x.job);
-  add_tensor(cost, x, windows);
-  add_context(cost, x, windows);
+BlockCost block_cost(const BlockContext& x, const LayerShape& shape, const SectionKernels& kernels) {
+  BlockCost cost = kernels.cost;
+  add_tensor(cost, x, kernels.windows);
+  add_context(cost, x, kernels.windows);
   if (shape.feed == FeedForward::moe) add_expert(cost, x);
   cost.recompute[2] = cost.forward;
-  add_host(cost, x, operators);
-  add_moved(cost, x, operators);
+  add_host(cost, x, kernels.operators);
+  add_moved(cost, x, kernels.operators);
   return cost;
 }
 
-BlockCost embedding_cost(const BlockContext& x, std::span<const Operator> operators) {
-  BlockCost cost;
-  add_kernels(cost, operators, x.job);
+BlockCost embedding_cost(const BlockContext& x, const SectionKernels& kernels) {
+  BlockCost cost = kernels.cost;
   if (x.layout.tp > 1) {
     const auto run = [&](Collective c) {
       return x.communication.time(c, activation_bytes(x, x.job.model.hidden), groups(x.layout, x.job.framework).tensor);
@@ -84,9 +82,9 @@ BlockCost embedding_cost(const BlockContext& x, std::span<const Operator> operat
   return cost;
 }
 
-BlockCost head_cost(const BlockContext& x, std::span<const Operator> operators) {
-  BlockCost cost;
-  const Windows windows = add_kernels(cost, operators, x.job);
+BlockCost head_cost(const BlockContext& x, const SectionKernels& kernels) {
+  BlockCost cost = kernels.cost;
+  const Windows& windows = kernels.windows;
   if (x.layout.tp > 1) {
     const auto run = [&](Collective c) {
       return x.communication.time(c, activation_bytes(x, windows.column.width),
@@ -105,18 +103,23 @@ BlockCost head_cost(const BlockContext& x, std::span<const Operator> operators) 
 
 }  // namespace
 
-BlockCost section_cost(const BlockContext& x, const ModelSection& section) {
-  const auto operators = rank_operators(x.job, x.layout, section, x.job.precision);
+SectionKernels section_kernels(const Job& job, const Layout& layout, const ModelSection& section) {
+  SectionKernels kernels{.operators = rank_operators(job, layout, section, job.precision), .cost = {}, .windows = {}};
+  kernels.windows = add_kernels(kernels.cost, kernels.operators, job);
+  return kernels;
+}
+
+BlockCost section_cost(const BlockContext& x, const ModelSection& section, const SectionKernels& kernels) {
   switch (section.kind) {
     case SectionKind::embedding:
-      return embedding_cost(x, operators);
+      return embedding_cost(x, kernels);
     case SectionKind::block:
     case SectionKind::prediction_module:
-      return block_cost(x, section.shape, operators);
+      return block_cost(x, section.shape, kernels);
     case SectionKind::head:
       break;
   }
-  return head_cost(x, operators);
+  return head_cost(x, kernels);
 }
 
 Seconds least_section(const BlockContext& x, const ModelSection& section) {
@@ -135,7 +138,7 @@ Seconds least_section(const BlockContext& x, const ModelSection& section) {
     add_tensor(cost, x, windows);
     add_context(cost, x, windows);
   } else {
-    cost = section_cost(x, section);
+    cost = section_cost(x, section, section_kernels(x.job, x.layout, section));
   }
   return cost.forward.total() + cost.backward.total();
 }

@@ -15,7 +15,12 @@ struct BlockContext {
   Communication& communication;
 };
 
-BlockCost section_cost(const BlockContext& context, const ModelSection& section);
+/// A section's operators on one rank and what their kernels take, whatever overlaps and wherever ranks are.
+struct SectionKernels;
+SectionKernels section_kernels(const Job& job, const Layout& layout, const ModelSection& section);
+
+/// With the kernels of the context's job and layout.
+BlockCost section_cost(const BlockContext& context, const ModelSection& section, const SectionKernels& kernels);
 
 /// Both passes of a section without the exchange of routed experts: it takes no less however they are spread.
 Seconds least_section(const BlockContext& context, const ModelSection& section);

@@ -41,6 +41,7 @@ const GroupPlace& Communication::place(const Group& group) {
 }
 
 int Communication::ranks_inside(const Group& group) {
+  if (!place(group).over_network()) return group.size;
   int inside = 1;
   for (const Level& level : place(group).levels) {
     if (level.kind == LevelKind::scale_up) inside *= level.ranks;

@@ -31,7 +31,7 @@ Seconds exchange(const BlockContext& x, double vectors, Bytes one) {
   }
   const Bytes sent = one * ranks_reached(x.job.model, all.size);
   if (inside == all.size) return x.communication.time(Collective::all_to_all, sent, all);
-  const int nodes = all.size / inside;
+  const int nodes = (all.size + inside - 1) / inside;
   const Group across{nodes, all.stride * inside}, within{inside, all.stride};
   // all_to_all keeps 1/nodes of the buffer at home.
   const double copies = remote_nodes(x.job.model, nodes);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <new>
 
+#include "meshwright/core/limits.hpp"
 #include "meshwright/parallel/placement.hpp"
 #include "parallel/complete_recipe.hpp"
 
@@ -17,8 +18,6 @@ struct JobMaker {
 };
 
 namespace {
-
-constexpr int largest_count = 1 << 24;
 
 /// Makes the members of a job, collecting what had to be assumed.
 class Making {

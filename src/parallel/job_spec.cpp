@@ -3,6 +3,7 @@
 
 #include "core/json_text.hpp"
 #include "meshwright/core/document.hpp"
+#include "meshwright/core/limits.hpp"
 #include "meshwright/hardware/cluster_file.hpp"
 #include "meshwright/hardware/schema.hpp"
 #include "meshwright/parallel/job.hpp"
@@ -11,8 +12,6 @@
 
 namespace meshwright::parallel {
 namespace {
-
-constexpr int largest_count = 1 << 24;
 
 /// A name, a path (read at once, so that a file and its words are the same) or an object.
 ClusterSpec read_cluster(const Reader& cluster) {
@@ -41,7 +40,7 @@ const Members<JobSpec>& job_members() {
        [](const Reader& choices, JobSpec& spec) { spec.collectives = choices; }},
       {"moe_imbalance", "tokens of the busiest expert rank over the mean", shape::number(1, 1000),
        [](const Reader& imbalance, JobSpec& spec) { spec.moe_imbalance = imbalance.number(); }},
-      {"layout", "degrees of every axis; missing: the best is searched", layout_shape(),
+      {"layout", "degrees of every axis; missing: plan searches the best", layout_shape(),
        [](const Reader& layout, JobSpec& spec) { spec.layout = layout; }}};
   return rows;
 }

@@ -12,6 +12,7 @@
 #include "meshwright/core/units.hpp"
 #include "meshwright/parallel/placement.hpp"
 #include "meshwright/parallel/prediction.hpp"
+#include "meshwright/parallel/report.hpp"
 #include "parallel/launcher_dialects.hpp"
 
 namespace meshwright::parallel {
@@ -150,16 +151,27 @@ std::vector<std::string> unwritten(const Job& job, const Layout& layout, const D
   return out;
 }
 
+/// How many processes it takes, and on how many nodes.
+std::string started(const Job& job, const Layout& layout) {
+  const int ranks = layout.accelerators(), node = job.cluster.node.accelerators, nodes = (ranks + node - 1) / node;
+  return fmt::format("start {} processes, one an accelerator: {} node{} of {}", ranks, nodes, nodes == 1 ? "" : "s",
+                     std::min(ranks, node));
+}
+
 /// What the file is for and what it rests on, a line each.
 std::vector<std::string> remarks(const Job& job, const Prediction& p, const Dialect& dialect) {
   std::vector<std::string> lines = {
       fmt::format("{} on {} x {} ({}), sequence {}, global batch {}", job.model.name, p.layout.accelerators(),
                   job.cluster.accelerator.name, job.cluster.name, job.seq_len, job.global_batch),
       fmt::format("layout: {}", describe_layout(p.layout)),
+      fmt::format("ranks in the order {}, the first closest: {}", describe_order(rank_order(p.layout, job.framework)),
+                  describe_placement(p.placement)),
+      started(job, p.layout),
       fmt::format("predicted: {} a step (P10 to P90: {} to {}), MFU {}, {} of {} of a device", format(p.step_time),
                   format(p.p10), format(p.p90), format_percent(p.mfu), format(p.memory.reserved),
                   format(job.cluster.accelerator.memory_capacity)),
-      fmt::format("for {}", dialect.release), fmt::format("use: {}", dialect.use)};
+      fmt::format("for {}", dialect.release),
+      fmt::format("use: {}", dialect.use)};
   if (const auto missing = unwritten(job, p.layout, dialect); !missing.empty())
     lines.push_back(fmt::format("not in these flags, set it besides: {}", fmt::join(missing, "; ")));
   for (const std::string& warning : p.warnings) lines.push_back("warning: " + warning);

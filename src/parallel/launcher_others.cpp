@@ -81,10 +81,10 @@ Flags torchtitan_flags(const Job& job, const Layout& layout) {
   if (layout.zero_stage == 2) add(flags, "--parallelism.fsdp_reshard_after_forward", "never");
   add(flags, "--parallelism.tensor_parallel_degree", layout.tp);
   if (layout.tp > 1 && !layout.sequence_parallel) flags.emplace_back("--parallelism.no-enable_sequence_parallel");
-  if (layout.tp_comm_overlap && layout.tp > 1) {
-    flags.emplace_back("--compile.enable");
-    flags.emplace_back("--compile.enable_async_tensor_parallel");
-  }
+  const bool asynchronous = layout.tp_comm_overlap && layout.tp > 1;
+  // CompileConfig (config/configs.py): off where nothing is said, and what asynchronous products need.
+  if (job.recipe.kernels.compiled || asynchronous) flags.emplace_back("--compile.enable");
+  if (asynchronous) flags.emplace_back("--compile.enable_async_tensor_parallel");
   add(flags, "--parallelism.context_parallel_degree", layout.cp);
   add_torchtitan_pipeline(flags, job, layout);
   if (job.model.is_moe()) add(flags, "--parallelism.expert_parallel_degree", layout.ep);

@@ -23,19 +23,21 @@ void set(Layout& layout, int value) {
 }
 template <auto Member>
 constexpr LayoutField number(std::string_view key, int least, int most, std::string_view doc) {
-  return {key, doc, get<Member>, set<Member>, least, most};
+  return {.key = key, .doc = doc, .get = get<Member>, .set = set<Member>, .least = least, .most = most, .plain = least};
 }
 template <auto Member>
 constexpr LayoutField degree(std::string_view key, int most, std::string_view doc) {
   return number<Member>(key, 1, most, doc);
 }
 template <auto Member>
-constexpr LayoutField choice(std::string_view key, std::span<const std::string_view> names, std::string_view doc) {
-  return {key, doc, get<Member>, set<Member>, 0, static_cast<int>(names.size()) - 1, names};
+constexpr LayoutField choice(std::string_view key, std::span<const std::string_view> names, std::optional<int> plain,
+                             std::string_view doc) {
+  const int most = static_cast<int>(names.size()) - 1;
+  return {.key = key, .doc = doc, .get = get<Member>, .set = set<Member>, .most = most, .names = names, .plain = plain};
 }
 template <auto Member>
 constexpr LayoutField on_or_off(std::string_view key, std::string_view doc) {
-  return {key, doc, get<Member>, set<Member>, 0, 1, {}, true};
+  return {.key = key, .doc = doc, .get = get<Member>, .set = set<Member>, .most = 1, .is_switch = true, .plain = 0};
 }
 
 // Rows of other tables: their place there.
@@ -51,27 +53,23 @@ int get_context(const Layout& layout) {
 void set_context(Layout& layout, int value) { layout.cp_kind = context_kinds()[static_cast<std::size_t>(value)]; }
 LayoutField schedule_field() {
   const auto names = schedule_names();
-  return {"schedule",
-          "pipeline schedule; interleaved when vp > 1",
-          get_schedule,
-          set_schedule,
-          0,
-          static_cast<int>(names.size()) - 1,
-          names,
-          false,
-          [](const Layout& l) { return name(l.schedule); }};
+  return {.key = "schedule",
+          .doc = "pipeline schedule; interleaved when vp > 1",
+          .get = get_schedule,
+          .set = set_schedule,
+          .most = static_cast<int>(names.size()) - 1,
+          .names = names,
+          .row_name = [](const Layout& l) { return name(l.schedule); }};
 }
 LayoutField context_field() {
   const auto names = context_kind_names();
-  return {"cp_kind",
-          "how context ranks exchange; unset = the stack's default",
-          get_context,
-          set_context,
-          0,
-          static_cast<int>(names.size()) - 1,
-          names,
-          false,
-          [](const Layout& l) { return l.cp_kind.name(); }};
+  return {.key = "cp_kind",
+          .doc = "how context ranks exchange; unset = the stack's default",
+          .get = get_context,
+          .set = set_context,
+          .most = static_cast<int>(names.size()) - 1,
+          .names = names,
+          .row_name = [](const Layout& l) { return l.cp_kind.name(); }};
 }
 
 std::vector<int> read_stages(const Reader& list) {
@@ -159,11 +157,11 @@ std::span<const LayoutField> layout_fields() {
       number<&Layout::hsdp_shard>("hsdp_shard", 0, largest_data_degree,
                                   "ZeRO-3 over this many ranks, replicated over the rest; 0 = all of dp * cp"),
       on_or_off<&Layout::sequence_parallel>("sequence_parallel", "with tp > 1"),
-      choice<&Layout::recompute>("recompute", recompute_names, "activations that are computed again"),
+      choice<&Layout::recompute>("recompute", recompute_names, 0, "activations that are computed again"),
       number<&Layout::recompute_layers>("recompute_layers", 0, most_layers,
                                         "under full recompute, layers of each stage or chunk; 0 = all"),
       schedule_field(),
-      choice<&Layout::stage_split>("stage_split", stage_split_names, "layers over stages"),
+      choice<&Layout::stage_split>("stage_split", stage_split_names, {}, "layers over stages"),
       on_or_off<&Layout::overlap_grad_reduce>("overlap_grad_reduce", "gradients reduced behind backward"),
       on_or_off<&Layout::overlap_param_gather>("overlap_param_gather", "parameters gathered behind forward"),
       on_or_off<&Layout::tp_comm_overlap>("tp_comm_overlap", "gathers and scatters inside the GEMMs (userbuffers)"),

@@ -203,8 +203,12 @@ Bytes logged_peak(const Job& job, const Layout& layout) {
 }
 
 double fits_probability(const Job& job, const Memory& memory) {
+  return fits_probability(memory_band(job), job, memory);
+}
+
+double fits_probability(const Band& band, const Job& job, const Memory& memory) {
   if (memory.reserved.value() <= 0) return 1;
-  return below(memory_band(job), usable_memory(job) / memory.reserved);
+  return below(band, usable_memory(job) / memory.reserved);
 }
 
 Fit fit(double probability) noexcept {

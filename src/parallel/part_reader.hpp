@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "meshwright/core/limits.hpp"
 #include "meshwright/core/members.hpp"
 #include "meshwright/core/reader.hpp"
 #include "meshwright/parallel/choices.hpp"
@@ -22,7 +23,7 @@ inline std::vector<std::string> strings(const Reader& reader, std::string_view k
 
 // Shares, factors, bytes a parameter and counts are never negative; the largest are parameters and tokens.
 inline constexpr double most_of_number = 1e12;
-inline constexpr int most_of_count = 1 << 24;
+inline constexpr int most_of_count = largest_count;
 inline void read_field(const Reader& value, double& field) {
   field = value.number();
   if (!(field >= 0 && field <= most_of_number))

@@ -89,7 +89,7 @@ Prediction predict(const Job& job, const Layout& given, Tables& tables) {
   p.memory = memory(job, layout);
   const Band peak = memory_band(job);
   p.memory_p10 = p.memory.reserved * peak.low, p.memory_p90 = p.memory.reserved * peak.high;
-  p.fits_probability = fits_probability(job, p.memory);
+  p.fits_probability = fits_probability(peak, job, p.memory);
   p.fit = fit(p.fits_probability);
   const double tokens = static_cast<double>(job.global_batch) * job.seq_len;
   p.model_flops = tokens * flops_per_token(job.model, job.document_len, FlopsConvention::causal);

@@ -32,7 +32,8 @@ std::string figures(const Job& job, const Prediction& p, const std::string& pref
                       {"exposed communication", prefix + "comm_share", p.comm_share, format_percent(p.comm_share)},
                       {"memory of a device", prefix + "peak_memory_bytes", p.memory.reserved.value(),
                        fmt::format("{} of {} (P10 to P90: {} to {}): {}", format(p.memory.reserved), format(capacity),
-                                   format(p.memory_p10), format(p.memory_p90), name(p.fit))}});
+                                   format(p.memory_p10), format(p.memory_p90), name(p.fit))},
+                      {"placement", "", 0, describe_placement(p.placement)}});
 }
 
 std::string time_chart(const Prediction& p, const std::string& prefix) {
@@ -108,6 +109,17 @@ std::string listed(std::string_view title, const std::vector<std::string>& entri
 }
 
 }  // namespace
+
+std::string describe_placement(const Placement& placement) {
+  std::string text;
+  for (const AxisPlace& axis : placement.axes) {
+    std::string levels;
+    for (const Level& level : axis.place.levels)
+      levels += fmt::format("{}{} on {}", levels.empty() ? "" : " x ", level.ranks, level.link);
+    text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", name(axis.axis), levels);
+  }
+  return text.empty() ? "one device" : text;
+}
 
 std::string job_html(const Job& job) {
   const double tokens = static_cast<double>(job.global_batch) * job.seq_len;

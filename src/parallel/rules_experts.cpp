@@ -1,6 +1,9 @@
 // Rules on mixtures of experts.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+
 #include "meshwright/parallel/placement.hpp"
 #include "parallel/rules.hpp"
 
@@ -27,9 +30,13 @@ bool overlap_refused(const Job& job, const Layout& l) noexcept {
 /// Megatron Core, parallel_state.py: stages of attention and of experts are the same ranks.
 bool order_refused(const Job& job, const Layout& l) noexcept {
   if (!job.model.is_moe() || l.pp == 1) return false;
-  const Groups g = groups(l, job.framework);
-  const bool last = g.pipeline.stride * l.pp == l.accelerators();
-  return !last && expert_data_parallel(l, expert_fold(job.framework)) != l.dp;
+  if (expert_data_parallel(l, expert_fold(job.framework)) == l.dp) return false;
+  // Stages are the outermost but for axes of one rank.
+  const std::array<int, axis_names.size()> ranks = {l.tp, l.cp, 1, l.dp, l.pp};
+  const auto& axes = rank_order(l, job.framework).axes;
+  const auto outer =
+      std::find_if(axes.rbegin(), axes.rend(), [&](Axis axis) { return ranks[static_cast<std::size_t>(axis)] > 1; });
+  return *outer != Axis::pp;
 }
 
 constexpr RuleRow table[] = {

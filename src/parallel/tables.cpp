@@ -9,6 +9,7 @@
 #include "parallel/block_cost.hpp"
 #include "parallel/communication.hpp"
 #include "parallel/host_link.hpp"
+#include "parallel/section_kernels.hpp"
 #include "parallel/stage_kinds.hpp"
 
 namespace meshwright::parallel {
@@ -17,6 +18,7 @@ namespace {
 /// The groups say where ranks are: under another order of axes the same degrees cost something else.
 using DenseKey = std::tuple<Group, Group, ContextKind, int, bool, bool>;
 using ShardKey = std::tuple<DenseKey, Group, Group, bool>;
+using KernelKey = std::tuple<int, int, int, int, int, bool>;  // of the shard and the micro-batch
 using StageKey = std::tuple<int, int, StageSplit, PipelineSchedule, std::vector<int>, int>;
 
 DenseKey dense_key(const Layout& l, const Groups& g, const Framework& stack) {
@@ -115,7 +117,8 @@ struct Tables::Impl {
       : job(j),
         sections(model_sections(j.model)),
         communication(job.cluster, job.collectives),
-        constants(constants_of(j)) {}
+        constants(constants_of(j)),
+        kernels(sections.size()) {}
 
   const GroupCosts* group(Memo<Group, GroupCosts>& memo, const Group& g) {
     return memo.get(g, [&] { return *groups.get(g, [&] { return communication.costs(g); }); });
@@ -125,12 +128,18 @@ struct Tables::Impl {
     return shards.get(shard_key(layout, g, job.framework), [&] { return shard_costs(layout, g); });
   }
 
+  const SectionKernels& section(const Layout& l, std::size_t i) {
+    const Shard s = shard_of(job, l);
+    const KernelKey key{s.tp, s.cp, s.ep, s.etp, l.micro_batch, s.sequence_parallel};
+    return *kernels[i].get(key, [&] { return section_kernels(job, l, sections[i]); });
+  }
+
   /// Sections without routed experts cost the same however experts are spread.
   ShardCosts shard_costs(const Layout& layout, const Groups& g) {
     const BlockContext context{job, layout, communication};
     ShardCosts costs{.sections = {}, .boundary = boundary_bytes(job, layout)};
     for (std::size_t i = 0; i < sections.size(); ++i) {
-      const auto make = [&] { return section_cost(context, sections[i]); };
+      const auto make = [&] { return section_cost(context, sections[i], section(layout, i)); };
       const bool experts = sections[i].shape.feed == FeedForward::moe;
       costs.sections.push_back(experts ? make() : *dense.get({dense_key(layout, g, job.framework), i}, make));
     }
@@ -141,6 +150,7 @@ struct Tables::Impl {
   const std::vector<ModelSection> sections;
   Communication communication;
   StepConstants constants;
+  std::vector<Memo<KernelKey, SectionKernels>> kernels;  // by section
   Memo<std::pair<DenseKey, std::size_t>, BlockCost> dense;
   Memo<ShardKey, ShardCosts> shards;
   Memo<StageKey, StageKinds> stages;

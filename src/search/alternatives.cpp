@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
+#include <iterator>
 #include <set>
 
 #include "meshwright/core/error.hpp"
@@ -12,16 +14,9 @@
 namespace meshwright::search {
 namespace {
 
-constexpr int most_tries = 24;
+constexpr int most_tries = 24, further_tries = 8;
 constexpr int most_growth = 64;
 constexpr double worth_saying = 0.95;  // of the accelerator-seconds
-
-SearchOptions best_only(SearchOptions options) {
-  options.top = 1;
-  options.pareto.clear();
-  options.accelerators.clear();
-  return options;
-}
 
 std::optional<Prediction> best_of(const Job& job, const SearchOptions& options) {
   SearchResult result = search(job, options);
@@ -29,16 +24,33 @@ std::optional<Prediction> best_of(const Job& job, const SearchOptions& options) 
   return std::move(result.best.front().prediction);
 }
 
+std::string reached(const Prediction& p) {
+  return fmt::format("{} a step, {:.4g} tokens/s a GPU, {}", format(p.step_time), p.tokens_per_s_per_gpu,
+                     describe_layout(p.layout));
+}
+
 Alternative other_batch(const Job& job, int batch, Prediction prediction) {
   const std::string words =
-      fmt::format("global batch {} instead of {}: {} a step", batch, job.global_batch, format(prediction.step_time));
+      fmt::format("global batch {} instead of {}: {}", batch, job.global_batch, reached(prediction));
   return {"global_batch", job.global_batch, batch, std::move(prediction), words};
 }
 
 Alternative other_count(const Job& job, int count, Prediction prediction) {
   const std::string words =
-      fmt::format("{} accelerators instead of {}: {} a step", count, job.accelerators, format(prediction.step_time));
+      fmt::format("{} accelerators instead of {}: {}", count, job.accelerators, reached(prediction));
   return {"accelerators", job.accelerators, count, std::move(prediction), words};
+}
+
+/// What fewer accelerators gain or cost against the answer.
+Alternative fewer(const Job& job, int count, Prediction prediction, const Prediction& best) {
+  Alternative other = other_count(job, count, std::move(prediction));
+  const double longer = other.prediction.step_time / best.step_time;
+  const double more = other.prediction.tokens_per_s_per_gpu / best.tokens_per_s_per_gpu;
+  other.words =
+      fmt::format("{} accelerators instead of {}: {} a step instead of {} ({:+.1f} %), {:+.1f} % tokens/s a GPU", count,
+                  job.accelerators, format(other.prediction.step_time), format(best.step_time), 100 * (longer - 1),
+                  100 * (more - 1));
+  return other;
 }
 
 /// Multiples of the data-parallel degrees that the accelerators allow, the nearest first.
@@ -61,21 +73,48 @@ std::vector<int> batches_near(const Job& job, const Limits& limits) {
   return nearest;
 }
 
-/// The first of `candidates` on each side of `asked` for which answer(candidate) finds something.
+double rate(const Alternative& other) { return other.prediction.tokens_per_s_per_gpu; }
+
+/// Those of `candidates` on one side for which answer(candidate) finds something: the first, and what is found by a few
+/// further ones.
 template <class Answer>
-std::vector<Alternative> nearest_on_each_side(const std::vector<int>& candidates, int asked, Answer answer) {
+std::vector<Alternative> runs_of(const std::vector<int>& candidates, int asked, bool larger, Answer answer) {
   std::vector<Alternative> found;
-  for (const bool larger : {false, true}) {
-    int tries = 0;
-    for (const int candidate : candidates) {
-      if ((candidate > asked) != larger || ++tries > most_tries) continue;
-      if (std::optional<Alternative> alternative = answer(candidate)) {
-        found.push_back(std::move(*alternative));
-        break;
-      }
-    }
+  int tries = 0, last = most_tries;
+  for (const int candidate : candidates) {
+    if ((candidate > asked) != larger) continue;
+    if (++tries > last) break;
+    std::optional<Alternative> alternative = answer(candidate);
+    if (!alternative) continue;
+    if (found.empty()) last = std::min(most_tries, tries + further_tries);
+    found.push_back(std::move(*alternative));
   }
   return found;
+}
+
+/// On each side of `asked` the nearest that runs; and where that makes poor use of the machine, the nearest that comes
+/// near to the best of those looked at.
+template <class Answer>
+std::vector<Alternative> nearest_on_each_side(const std::vector<int>& candidates, int asked, Answer answer) {
+  std::vector<Alternative> out;
+  std::array sides = {runs_of(candidates, asked, false, answer), runs_of(candidates, asked, true, answer)};
+  double best = 0;
+  for (const auto& side : sides) {
+    for (const Alternative& other : side) best = std::max(best, rate(other));
+  }
+  for (auto& side : sides) {
+    if (side.empty()) continue;
+    const auto good = std::ranges::find_if(side, [&](const Alternative& o) { return rate(o) >= worth_saying * best; });
+    if (good != side.begin() && good != side.end()) {
+      good->words += " (the nearest that uses its machine as well as any)";
+      std::rotate(side.begin() + 1, good, good + 1);
+      side.resize(2);
+    } else {
+      side.resize(1);
+    }
+    std::ranges::move(side, std::back_inserter(out));
+  }
+  return out;
 }
 
 /// `job` on many times its nodes; as it is where the cluster has no more of them.
@@ -142,10 +181,10 @@ std::vector<Alternative> fewer_accelerators(const Job& job, const SearchOptions&
     const std::optional<Prediction> found = best_of(with_accelerators(job, count), options);
     if (!found) continue;
     const Seconds as_fast = fastest ? fastest->prediction.step_time : best.step_time;
-    if (found->step_time <= as_fast) fastest = other_count(used, count, *found);
+    if (found->step_time <= as_fast) fastest = fewer(used, count, *found, best);
     if (count * found->step_time.value() < least) {
       least = count * found->step_time.value();
-      cheapest = other_count(used, count, *found);
+      cheapest = fewer(used, count, *found, best);
     }
   }
   std::vector<Alternative> out;

@@ -4,41 +4,26 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 
 #include "meshwright/core/error.hpp"
+#include "meshwright/core/names.hpp"
 
 namespace meshwright::search {
 namespace {
 
 constexpr std::array<std::string_view, 2> switch_names = {"false", "true"};
 
-AxisRow axis(Axis axis, std::string_view key, std::optional<int> off = {}) {
-  const LayoutField& f = layout_field(key);
-  return {axis,    f.key,  f.get, f.set, f.is_switch ? std::span<const std::string_view>(switch_names) : f.names,
-          f.least, f.most, off};
+/// A row for every field of a layout, in its order, which is that of Axis.
+std::vector<AxisRow> rows_of_fields() {
+  std::vector<AxisRow> all;
+  for (const LayoutField& f : layout_fields()) {
+    const auto words = f.is_switch ? std::span<const std::string_view>(switch_names) : f.names;
+    all.push_back({static_cast<Axis>(all.size()), f.key, f.get, f.set, words, f.least, f.most, f.plain});
+  }
+  return all;
 }
-
-const std::array<AxisRow, axis_count> rows = {axis(Axis::tp, "tp", 1),
-                                              axis(Axis::cp, "cp", 1),
-                                              axis(Axis::pp, "pp", 1),
-                                              axis(Axis::vp, "vp", 1),
-                                              axis(Axis::dp, "dp", 1),
-                                              axis(Axis::ep, "ep", 1),
-                                              axis(Axis::etp, "etp", 1),
-                                              axis(Axis::micro_batch, "micro_batch", 1),
-                                              axis(Axis::zero_stage, "zero_stage", 0),
-                                              axis(Axis::hsdp_shard, "hsdp_shard", 0),
-                                              axis(Axis::recompute, "recompute", 0),
-                                              axis(Axis::recompute_layers, "recompute_layers", 0),
-                                              axis(Axis::schedule, "schedule"),
-                                              axis(Axis::stage_split, "stage_split"),
-                                              axis(Axis::sequence_parallel, "sequence_parallel", 0),
-                                              axis(Axis::overlap_grad_reduce, "overlap_grad_reduce", 0),
-                                              axis(Axis::overlap_param_gather, "overlap_param_gather", 0),
-                                              axis(Axis::tp_comm_overlap, "tp_comm_overlap", 0),
-                                              axis(Axis::ep_comm_overlap, "ep_comm_overlap", 0),
-                                              axis(Axis::overlap_p2p, "overlap_p2p", 0),
-                                              axis(Axis::cp_kind, "cp_kind")};
+const std::vector<AxisRow> rows = rows_of_fields();
 
 std::string_view trimmed(std::string_view text) {
   const auto first = text.find_first_not_of(' ');
@@ -46,12 +31,58 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(' ') - first + 1);
 }
 
+struct Alias {
+  std::string_view text;
+  Axis axis;
+};
+/// What else people, stacks and describe_layout() call an axis; spellings differ as names' do.
+constexpr Alias aliases[] = {{"mb", Axis::micro_batch},
+                             {"mbs", Axis::micro_batch},
+                             {"micro_batch_size", Axis::micro_batch},
+                             {"z", Axis::zero_stage},
+                             {"zero", Axis::zero_stage},
+                             {"sp", Axis::sequence_parallel},
+                             {"vpp", Axis::vp},
+                             {"hsdp", Axis::hsdp_shard},
+                             {"tensor_parallel", Axis::tp},
+                             {"pipeline_parallel", Axis::pp},
+                             {"data_parallel", Axis::dp},
+                             {"context_parallel", Axis::cp},
+                             {"expert_parallel", Axis::ep},
+                             {"expert_tensor_parallel", Axis::etp},
+                             {"tensor_model_parallel_size", Axis::tp},
+                             {"pipeline_model_parallel_size", Axis::pp},
+                             {"virtual_pipeline_model_parallel_size", Axis::vp},
+                             {"context_parallel_size", Axis::cp},
+                             {"expert_model_parallel_size", Axis::ep},
+                             {"expert_tensor_parallel_size", Axis::etp}};
+
+/// What is the job's and no axis of its layouts, and the option that says it.
+struct OfTheJob {
+  std::string_view text, option;
+};
+constexpr OfTheJob of_the_job[] = {{"gbs", "--global-batch"},
+                                   {"global_batch", "--global-batch"},
+                                   {"global_batch_size", "--global-batch"},
+                                   {"batch_size", "--global-batch"},
+                                   {"seq_len", "--seq-len"},
+                                   {"seq_length", "--seq-len"},
+                                   {"gpus", "--gpus"},
+                                   {"nodes", "--nodes"},
+                                   {"precision", "--precision"},
+                                   {"framework", "--framework"}};
+
 const AxisRow& row_named(std::string_view text, const std::string& where) {
+  const std::string key = folded_name(text);
+  const auto is_it = [&](const auto& row) { return folded_name(row.text) == key; };
   std::vector<std::string> names;
   for (const AxisRow& row : rows) {
-    if (row.name == text) return row;
+    if (folded_name(row.name) == key) return row;
     names.emplace_back(row.name);
   }
+  if (const auto alias = std::ranges::find_if(aliases, is_it); alias != std::end(aliases)) return row_of(alias->axis);
+  if (const auto job = std::ranges::find_if(of_the_job, is_it); job != std::end(of_the_job))
+    throw Error(where, fmt::format("'{}' is the job's and no axis of its layouts; expected {}", text, job->option));
   throw Error(where, fmt::format("unknown axis '{}'{}", text, suggestion(text, names)));
 }
 

@@ -96,8 +96,10 @@ std::string to_json(const Plan& plan) {
   out["measure_next"] = standings.alike.empty() ? json() : out["layouts"][standings.measure]["layout"];
   out["helps"] = json::array();
   for (const Help& help : plan.helps) {
-    out["helps"].push_back(
-        {{"what", help.what}, {"change", help.change}, {"step_time_s", help.step_time.value()}, {"gain", help.gain}});
+    json entry = {
+        {"what", help.what}, {"change", help.change}, {"step_time_s", help.step_time.value()}, {"gain", help.gain}};
+    if (help.layout) entry["layout"] = json::parse(to_json(*help.layout));
+    out["helps"].push_back(std::move(entry));
   }
   out["alternatives"] = json::array();
   for (const Alternative& other : plan.alternatives) out["alternatives"].push_back(object_of(other));

@@ -1,5 +1,9 @@
 #include "meshwright/search/plan.hpp"
 
+#include <algorithm>
+
+#include "meshwright/search/counts.hpp"
+
 namespace meshwright::search {
 
 Plan plan(const Job& job, const PlanOptions& options) {
@@ -13,7 +17,12 @@ Plan plan(const Job& job, const PlanOptions& options) {
   }
   out.standings = standings(job, out.result);
   const Prediction& best = out.result.best.front().prediction;
-  out.helps = what_helps(with_accelerators(job, best.layout.accelerators()), best.layout);
+  const Job used = with_accelerators(job, best.layout.accelerators());
+  out.helps = what_helps(used, best.layout);
+  if (std::optional<Help> help = larger_batch_anew(used, best.layout, options.search)) {
+    const auto less = std::ranges::find_if(out.helps, [&](const Help& other) { return other.gain < help->gain; });
+    out.helps.insert(less, std::move(*help));
+  }
   if (options.search.accelerators.empty()) out.alternatives = fewer_accelerators(job, options.search, best);
   return out;
 }

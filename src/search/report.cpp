@@ -66,7 +66,7 @@ std::string refusals(const SearchResult& result) {
 
 }  // namespace
 
-std::string to_html(const Job& whole, const Plan& plan, const std::vector<std::string>& flags) {
+std::string to_html(const Job& whole, const Plan& plan, const PlanPage& page) {
   const SearchResult& result = plan.result;
   std::vector<std::string> others;
   for (const Alternative& other : plan.alternatives) others.push_back(other.words);
@@ -82,10 +82,12 @@ std::string to_html(const Job& whole, const Plan& plan, const std::vector<std::s
     return html_page(whole.model.name, body);
   }
   const Prediction& best = result.best.front().prediction;
-  body += "<h2>Recommended layout</h2>\n" + prediction_html(job, best, "best/") + layouts_table(result) +
+  body += "<h2>Recommended layout</h2>\n" + prediction_html(job, best, "best/") + page.run + layouts_table(result) +
           front_chart(result);
-  body += paragraphs("Why not", why_not) + paragraphs("Fewer would do", others) + helps_table(plan.helps);
-  body += flags_section(flags) + assumptions_html(best.warnings, result.assumptions);
+  if (!plan.standings.words.empty()) body += paragraphs("Too close to call", {plan.standings.words});
+  for (const auto& [title, sentence] : page.notes) body += paragraphs(title, {sentence});
+  body += paragraphs("Why not", why_not) + paragraphs("Fewer accelerators", others) + helps_table(plan.helps);
+  body += flags_section(page.flags) + assumptions_html(best.warnings, result.assumptions);
   return html_page(fmt::format("{} on {}", job.model.name, job.cluster.name), body);
 }
 

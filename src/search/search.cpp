@@ -258,6 +258,13 @@ void check(const SearchOptions& options) {
 
 }  // namespace
 
+SearchOptions best_only(SearchOptions options) {
+  options.top = 1;
+  options.pareto.clear();
+  options.accelerators.clear();
+  return options;
+}
+
 SearchResult search(Job job, SearchOptions options) {
   const auto start = Clock::now();
   check(options);

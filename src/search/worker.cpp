@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 #include "meshwright/parallel/step.hpp"
@@ -197,13 +198,14 @@ void Worker::take(const RecomputeChoice& choice) {
 
 void Worker::keep_recomputes(const Shape& shape) {
   kept_.clear();
-  for (const RecomputeChoice& choice : *shape.recomputes) {
+  if (!bounded_) return kept_.assign(shape.recomputes->begin(), shape.recomputes->end());
+  const auto too_slow = [&](const RecomputeChoice& choice) {
     take(choice);
-    const auto least = [&] {
-      return least_step(passes(), stages(shape), layout_, job_.global_batch, tables_.constants());
-    };
-    if (!bounded_ || !worse(least())) kept_.push_back(choice);
-  }
+    return worse(least_step(passes(), stages(shape), layout_, job_.global_batch, tables_.constants()));
+  };
+  if (too_slow(RecomputeChoice{})) return;  // whatever is done again takes no less than nothing
+  std::ranges::copy_if(*shape.recomputes, std::back_inserter(kept_),
+                       [&](const RecomputeChoice& choice) { return !too_slow(choice); });
 }
 
 void Worker::visit_shape(Shape& shape) {

@@ -164,10 +164,9 @@ Clos clos_shape(const Cluster& cluster, const TierPlan& plan) {
   Clos c;
   const Node& node = cluster.node;
   if (plan.tiers.empty() || node.nics <= 0) return c;
-  const std::string& topology = cluster.network.topology;
   c.splits_ports = ports_a_nic(cluster) > 1;
   c.joins_rails = plan.joins_rails;
-  c.direct_groups = topology.starts_with("dragonfly");
+  c.direct_groups = topology_kind(cluster.network.topology).direct_groups;
   c.fabrics = std::max(1, plan.planes);
   c.nics_per_host = c.splits_ports ? node.nics : divide_up(node.nics, c.fabrics);
   c.rails = plan.rails > 1;

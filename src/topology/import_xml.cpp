@@ -34,9 +34,10 @@ int whole(const pugi::xml_node& node, const char* name, int fallback, int most) 
 
 /// "16.0 GT/s PCIe" -> 16; zero for "", "Unknown".
 double giga_transfers(const pugi::xml_node& pci) { return number(pci, "link_speed", 0, 0, 1000); }
+int lanes_of(const pugi::xml_node& pci) { return whole(pci, "link_width", 16, 32); }
 /// Of the slot, in one direction.
 double gigabytes(const Catalog& catalog, const pugi::xml_node& pci, double giga_transfers) {
-  return pcie_bandwidth(*catalog.data(), giga_transfers, whole(pci, "link_width", 16, 32)).value() * 1e-9;
+  return pcie_bandwidth(*catalog.data(), giga_transfers, lanes_of(pci)).value() * 1e-9;
 }
 
 struct Found {
@@ -64,17 +65,27 @@ void walk_children(Walk& w, const pugi::xml_node& node, int cpu, const std::vect
       w.nics.push_back({{}, nic, cpu, bridges});  // not on PCI: Ethernet of a VM
 }
 
+/// A bridge slower than a device below it, by its rate or by its lanes.
 void check_bridge(Walk& w, const pugi::xml_node& pci, double speed) {
-  double below = 0;
-  for (const pugi::xml_node& child : pci.children("pci")) below = std::max(below, giga_transfers(child));
-  if (speed > 0 && below > speed)
-    w.findings.push_back(
-        {"wrong-speed",
-         Severity::warning,
-         fmt::format("bridge @ says {:g} GT/s above devices of {:g} GT/s: a virtual port's figure, or traffic "
-                     "of all below is held to {:g} GB/s",
-                     speed, below, gigabytes(*w.catalog, pci, speed)),
-         {pci.attribute("busid").as_string()}});
+  const double own = gigabytes(*w.catalog, pci, speed);
+  double below = 0, rate = 0;
+  int lanes = 0;
+  for (const pugi::xml_node& child : pci.children("pci")) {
+    const double transfers = giga_transfers(child), reaches = gigabytes(*w.catalog, child, transfers);
+    if (reaches > below) below = reaches, rate = transfers, lanes = lanes_of(child);
+  }
+  if (!(speed > 0) || below <= own * 1.001) return;
+  const int width = lanes_of(pci);
+  const bool narrow = rate <= speed;
+  w.findings.push_back(
+      {narrow ? "narrow-bridge" : "wrong-speed",
+       Severity::warning,
+       fmt::format(
+           "bridge @ says {:g} GT/s{} above devices of {:g} GT/s{}: {}, or traffic of all below is held to "
+           "{:g} GB/s",
+           speed, narrow ? fmt::format(" x{}", width) : "", rate, narrow ? fmt::format(" x{}", lanes) : "",
+           narrow ? "a port that came up with fewer lanes or a virtual one's figure" : "a virtual port's figure", own),
+       {pci.attribute("busid").as_string()}});
 }
 
 void walk_pci(Walk& w, const pugi::xml_node& pci, int cpu, std::vector<std::string> bridges, double above, int depth) {

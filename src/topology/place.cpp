@@ -18,10 +18,11 @@ using namespace literals;
 /// One nested unit of the machine, innermost first; a group has a level in each unit that holds several of its blocks.
 struct Enclosure {
   LevelKind kind = LevelKind::scale_up;
-  long long reach = 1;  // accelerators in one such unit
-  bool strict = true;   // blocks must never straddle two units (a straddling block would leave NVLink)
-  long long count = 0;  // such units that the job may take; 0 = as many as it likes
-  Level level;          // ranks to be filled in
+  long long reach = 1;      // accelerators in one such unit
+  bool strict = true;       // blocks must never straddle two units (a straddling block would leave NVLink)
+  long long count = 0;      // such units that the job may take; 0 = as many as it likes
+  Level level;              // ranks to be filled in
+  BytesPerSecond shared{};  // what leaves a unit below this one, whoever of it sends; zero = each rank has a way out
   bool torus = false;
   int edge = 1;  // torus: length of this dimension
   bool wraps = false;
@@ -50,6 +51,7 @@ void add_torus(const Cluster& cluster, std::vector<Enclosure>& units) {
   const auto stated = hardware::stated_slice(cluster.network.topology);
   const std::vector<int> shape = stated && stated->chips() == chips ? stated->edge : torus_shape(chips, dimensions);
   const BytesPerSecond link = node.scale_up_bandwidth / (2.0 * dimensions);
+  const Seconds hop = scale_up_latency(cluster);
   long long reach = 1;
   for (std::size_t d = 0; d < shape.size(); ++d) {
     reach *= shape[d];
@@ -58,7 +60,7 @@ void add_torus(const Cluster& cluster, std::vector<Enclosure>& units) {
     const bool wraps = shape[d] > 2 && shape[d] % full_edge == 0 && (dimensions == 2 || chips % 64 == 0);
     units.push_back(
         {.reach = reach,
-         .level = {.latency = 0.5_us,
+         .level = {.latency = hop,
                    .bandwidth = link,
                    .link = fmt::format(
                        "{} {} ring of {}",
@@ -77,24 +79,26 @@ void add_pcie(const Cluster& cluster, std::vector<Enclosure>& units) {
   const std::string name = node.pcie.empty() ? "pcie" : node.pcie;
   const bool staged = !cluster.accelerator.peer_to_peer;  // into the host's memory and out again: half of the slot
   const int sockets = node.sockets > 1 && node.accelerators % node.sockets == 0 ? node.sockets : 1;
-  if (staged) {  // all devices of a host share its memory, whatever their socket
+  const Seconds through = 2 * slot_latency(cluster);  // up to the switch or bridge that joins the slots, and down
+  if (staged) {                                       // all devices of a host share its memory, whatever their socket
     units.push_back(
         {.reach = node.accelerators,
          .count = cluster.nodes,
-         .level = {.latency = 1_us, .bandwidth = slot / 2, .host = true, .link = name + " through the host"}});
+         .level = {.latency = through, .bandwidth = slot / 2, .host = true, .link = name + " through the host"}});
     return;
   }
   const int a_socket = node.accelerators / sockets;
   units.push_back({.reach = a_socket,
                    .count = static_cast<long long>(cluster.nodes) * sockets,
-                   .level = {.latency = 1_us, .bandwidth = slot, .host = true, .link = name}});
+                   .level = {.latency = through, .bandwidth = slot, .host = true, .link = name}});
   if (sockets > 1)
     units.push_back({.reach = node.accelerators,
                      .count = cluster.nodes,
-                     .level = {.latency = 1.5_us,
-                               .bandwidth = std::min(slot, socket_link(cluster) / a_socket),
+                     .level = {.latency = through + cluster.host.socket_latency,
+                               .bandwidth = slot,
                                .host = true,
-                               .link = "socket link"}});
+                               .link = "socket link"},
+                     .shared = socket_link(cluster)});
 }
 
 /// Scale-up domains that a job may take: those of its nodes, or of the racks that its nodes may be spread over.
@@ -111,7 +115,7 @@ void add_scale_up(const Cluster& cluster, std::vector<Enclosure>& units) {
   if (linked)
     units.push_back({.reach = node.scale_up_domain,
                      .count = domains_of(cluster),
-                     .level = {.latency = node.scale_up == ScaleUpKind::switched ? 0.5_us : 0.3_us,
+                     .level = {.latency = (node.scale_up == ScaleUpKind::switched ? 2 : 1) * scale_up_latency(cluster),
                                .bandwidth = node.scale_up_bandwidth,
                                .reduces = node.scale_up_reduces,
                                .link = cluster.accelerator.scale_up_link.empty() ? "scale-up"
@@ -142,24 +146,50 @@ void add_scale_out(const Cluster& cluster, std::vector<Enclosure>& units) {
   }
 }
 
-/// True where all blocks of `span` accelerators of the job find a place inside such units. A torus has no gaps.
-bool all_fit(const Enclosure& unit, long long span, long long all) {
+/// True where `blocks` blocks of `span` accelerators find a place inside such units. A torus has no gaps.
+bool all_fit(const Enclosure& unit, long long span, long long blocks) {
   if (unit.torus) return unit.reach % span == 0;
-  const long long in_one = unit.reach / span, blocks = (all + span - 1) / span;
+  const long long in_one = unit.reach / span;
   return in_one > 0 && (unit.count == 0 || in_one * unit.count >= blocks);
 }
 
-/// Largest divisor of `size` whose blocks, `step` apart, stay inside one unit. A unit need not be filled: 256
-/// accelerators sit as 4 x 64 in domains of 72.
-int members_inside(const Enclosure& unit, int size, long long step, long long all) {
-  if (unit.reach >= all) return size;
-  int best = 1;
-  for (int m = 1; m <= size; ++m) {
-    if (size % m != 0) continue;
-    const long long span = m * step;
-    if (unit.strict ? all_fit(unit, span, all) : span <= unit.reach) best = m;
+/// How a group is dealt to units: at most `ranks` in one, and at least `least`.
+struct Cut {
+  int ranks = 1, least = 1;
+};
+
+/// What is left to be dealt of all groups of an axis, `sets` lying beside one another: `size` parts of each, `step`
+/// apart.
+struct Axis {
+  int size = 1;
+  long long step = 1, sets = 1;
+  long long accelerators() const { return sets * size * step; }
+};
+
+/// Alike blocks, as large as the largest divisor of the group's size of which all find room inside such units; a unit
+/// need not be filled: 256 accelerators sit as 4 x 64 in domains of 72. Or as few parts as hold the group, as equal as
+/// they come (7 + 6 of 13 in domains of eight), where all groups find room so and the smallest part is larger.
+Cut cut_of(const Enclosure& unit, const Axis& axis) {
+  const long long all = axis.accelerators();
+  if (unit.reach >= all) return {axis.size, axis.size};
+  int alike = 1;
+  for (int m = 1; m <= axis.size; ++m) {
+    if (axis.size % m != 0) continue;
+    const long long span = m * axis.step;
+    if (unit.strict ? all_fit(unit, span, (all + span - 1) / span) : span <= unit.reach) alike = m;
   }
-  return best;
+  const long long in_one = unit.reach / axis.step;
+  if (!unit.strict || unit.torus || in_one < 1) return {alike, alike};
+  const int parts = static_cast<int>((axis.size + in_one - 1) / in_one);
+  const int most = (axis.size + parts - 1) / parts, least = axis.size / parts;
+  if (least <= alike || !all_fit(unit, most * axis.step, axis.sets * parts)) return {alike, alike};
+  return {most, least};
+}
+
+/// Accelerators of one unit that send at once where blocks of `span`, `all` accelerators in sum, are spread over units.
+long long sending(const Enclosure& unit, long long span, long long all) {
+  const long long blocks = std::max(1LL, (all + span - 1) / span), in_one = std::max(1LL, unit.reach / span);
+  return span * (unit.count > 0 ? std::min(in_one, (blocks + unit.count - 1) / unit.count) : in_one);
 }
 
 /// Both ring directions of a dimension that the group covers; one where it is a segment without wrap-around. Groups
@@ -204,25 +234,34 @@ GroupPlace place_group(const Cluster& cluster, int size, int stride) {
     add_torus(cluster, units);
   else
     add_scale_up(cluster, units);
-  const long long all = cluster.accelerators();
-  if (units.empty() || units.back().reach < all) add_scale_out(cluster, units);
+  if (units.empty() || units.back().reach < cluster.accelerators()) add_scale_out(cluster, units);
 
-  int remaining = size;
-  long long step = std::max(1, stride);
-  for (std::size_t u = 0; u < units.size() && remaining > 1; ++u) {
+  const long long set = static_cast<long long>(size) * std::max(1, stride);
+  // Ranks that make no whole group don't send.
+  Axis left{.size = size, .step = std::max(1, stride), .sets = std::max(1LL, cluster.accelerators() / set)};
+  double smallest = 1;  // part of a group that a unit so far holds, over the largest
+  for (std::size_t u = 0; u < units.size() && left.size > 1; ++u) {
     const bool last = u + 1 == units.size();
-    const int members = last ? remaining : members_inside(units[u], remaining, step, all);
-    if (members > 1) {
+    const Cut cut = last ? Cut{left.size, left.size} : cut_of(units[u], left);
+    if (cut.ranks > 1) {
       Level level = units[u].level;
-      level.ranks = members;
+      level.ranks = cut.ranks;
+      level.bandwidth = level.bandwidth * smallest;
+      level.flow = level.flow * smallest;
       if (units[u].torus)
-        share_torus(units[u], members, step, level);
+        share_torus(units[u], cut.ranks, left.step, level);
       else if (u == 0 && level.kind == LevelKind::scale_up && units[u].reach == cluster.node.scale_up_domain)
-        level.bandwidth = level.bandwidth * usable_links(cluster.node, members, step);
+        level.bandwidth = level.bandwidth * usable_links(cluster.node, cut.ranks, left.step);
+      if (units[u].shared.value() > 0) {
+        const Enclosure& below = units[u - 1];
+        const auto ranks = static_cast<double>(sending(below, left.step, left.accelerators()));
+        level.bandwidth = std::min(level.bandwidth, units[u].shared / ranks);
+      }
       place.levels.push_back(std::move(level));
     }
-    remaining /= members;
-    step *= members;
+    smallest *= static_cast<double>(cut.least) / cut.ranks;
+    left.size = (left.size + cut.ranks - 1) / cut.ranks;
+    left.step *= cut.ranks;
   }
   return place;
 }

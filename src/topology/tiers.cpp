@@ -28,8 +28,6 @@ Reach reach_of(int radix) {
   return {down, down * down, {radix, down * radix, down * down * radix}};
 }
 
-bool starts_with(std::string_view text, std::string_view head) { return text.substr(0, head.size()) == head; }
-
 /// How NICs are spread over fabrics: endpoints that one fabric must reach, and accelerators that one endpoint of a
 /// leaf stands for.
 struct Spread {
@@ -42,9 +40,8 @@ struct Spread {
 Spread spread_of(const Cluster& cluster) {
   const Node& node = cluster.node;
   const int nics = std::max(1, node.nics);
-  const std::string_view topology = cluster.network.topology;
-  const bool rails = starts_with(topology, "rail") || topology == "dual-plane" || topology == "multi-plane";
-  const bool joined = topology != "rail-only" && topology != "multi-plane";
+  const TopologyKind& kind = topology_kind(cluster.network.topology);
+  const bool rails = kind.rails, joined = kind.joined;
   const double a = node.accelerators;
   const int planes = planes_of(cluster);
   // A rail leaf takes one NIC of each node; other leaves take whole nodes.
@@ -125,7 +122,7 @@ namespace {
 
 int tiers_of(const Network& network, const Spread& spread, const Reach& reach) {
   if (network.tiers > 0) return std::min(network.tiers, 3);
-  if (network.topology == "single-switch") return 1;
+  if (topology_kind(network.topology).one_switch) return 1;
   int tiers = spread.endpoints > reach.most[1] ? 3 : spread.endpoints > reach.most[0] ? 2 : 1;
   // Uplinks that are said to be short are there.
   for (std::size_t t = 0; t < 2; ++t)

@@ -11,19 +11,15 @@ namespace {
 
 using namespace literals;
 
-/// Hop latencies inside a node; a 64-byte message between two GPUs takes 3.3 us end to end over NVLink, nearly all of
-/// it in the GPUs (DeepSeek-V3 ISCA 2025, table 5).
-constexpr double nvlink_latency = 0.25e-6, pcie_latency = 0.5e-6, socket_latency = 0.5e-6;
-
 struct Builder {
   Unit unit;
   std::uint32_t add(NodeKind kind) {
     unit.kinds.push_back(kind);
     return static_cast<std::uint32_t>(unit.kinds.size() - 1);
   }
-  void join(std::uint32_t a, std::uint32_t b, BytesPerSecond capacity, double latency) {
-    unit.links.push_back({a, b, capacity.value(), latency});
-    unit.links.push_back({b, a, capacity.value(), latency});
+  void join(std::uint32_t a, std::uint32_t b, BytesPerSecond capacity, Seconds latency) {
+    unit.links.push_back({a, b, capacity.value(), latency.value()});
+    unit.links.push_back({b, a, capacity.value(), latency.value()});
   }
 };
 
@@ -38,13 +34,15 @@ constexpr std::array<std::array<int, 8>, 8> cube_mesh = {{{0, 1, 1, 2, 2, 0, 0, 
                                                           {0, 0, 0, 1, 2, 1, 2, 0}}};
 
 /// Accelerators of one scale-up domain, [first, first + size).
-void join_domain(Builder& b, const Node& node, int first, int size, int planes) {
+void join_domain(Builder& b, const Cluster& cluster, int first, int size, int planes) {
+  const Node& node = cluster.node;
+  const Seconds hop = scale_up_latency(cluster);
   const auto at = [&](int g) { return static_cast<std::uint32_t>(first + g); };
   const BytesPerSecond all = node.scale_up_bandwidth;
   if (node.scale_up == ScaleUpKind::switched) {
     for (int p = 0; p < planes; ++p) {
       const std::uint32_t plane = b.add(NodeKind::nvswitch);
-      for (int g = 0; g < size; ++g) b.join(at(g), plane, all / planes, nvlink_latency);
+      for (int g = 0; g < size; ++g) b.join(at(g), plane, all / planes, hop);
     }
     return;
   }
@@ -53,7 +51,7 @@ void join_domain(Builder& b, const Node& node, int first, int size, int planes) 
     for (int h = g + 1; h < size; ++h) {
       const double part =
           cube ? cube_mesh[static_cast<std::size_t>(g)][static_cast<std::size_t>(h)] / 6.0 : 1.0 / (size - 1);
-      if (part > 0) b.join(at(g), at(h), all * part, nvlink_latency);
+      if (part > 0) b.join(at(g), at(h), all * part, hop);
     }
 }
 
@@ -61,6 +59,7 @@ void join_domain(Builder& b, const Node& node, int first, int size, int planes) 
 std::vector<std::uint32_t> join_pcie(Builder& b, const Cluster& cluster, int first) {
   const Node& node = cluster.node;
   const BytesPerSecond slot = slot_bandwidth(cluster);
+  const Seconds hop = slot_latency(cluster);
   const int sockets = node.sockets > 1 && node.accelerators % node.sockets == 0 ? node.sockets : 1;
   const int each = node.accelerators / sockets;
   std::vector<std::uint32_t> roots;
@@ -69,10 +68,10 @@ std::vector<std::uint32_t> join_pcie(Builder& b, const Cluster& cluster, int fir
     std::uint32_t under = socket;
     if (each > 2) {
       under = b.add(NodeKind::pcie_switch);
-      b.join(under, socket, slot, pcie_latency);
+      b.join(under, socket, slot, hop);
     }
-    for (int g = 0; g < each; ++g) b.join(static_cast<std::uint32_t>(first + s * each + g), under, slot, pcie_latency);
-    for (const std::uint32_t other : roots) b.join(other, socket, socket_link(cluster), socket_latency);
+    for (int g = 0; g < each; ++g) b.join(static_cast<std::uint32_t>(first + s * each + g), under, slot, hop);
+    for (const std::uint32_t other : roots) b.join(other, socket, socket_link(cluster), cluster.host.socket_latency);
     roots.push_back(socket);
   }
   return roots;
@@ -93,11 +92,12 @@ void join_nics(Builder& b, const Cluster& cluster, int host, const std::vector<s
   const Node& node = cluster.node;
   const bool on_die = !cluster.nic.name.empty() && cluster.nic.pcie.empty();
   const BytesPerSecond slot = on_die ? node.nic_bandwidth * node.nics : slot_bandwidth(cluster);
+  const Seconds hop = slot_latency(cluster);
   const auto nic_at = [&](int i) { return static_cast<std::uint32_t>(b.unit.accelerators + host * node.nics + i); };
   if (!sockets.empty()) {
     for (int i = 0; i < node.nics; ++i)
       b.join(sockets[static_cast<std::size_t>(i) * sockets.size() / static_cast<std::size_t>(node.nics)], nic_at(i),
-             slot, pcie_latency);
+             slot, hop);
     return;
   }
   for (int g = 0; g < node.accelerators; ++g) {
@@ -106,9 +106,9 @@ void join_nics(Builder& b, const Cluster& cluster, int host, const std::vector<s
     std::uint32_t under = gpu;
     if (near.size() > 1) {  // several NICs share the accelerator's slot
       under = b.add(NodeKind::pcie_switch);
-      b.join(gpu, under, slot, pcie_latency);
+      b.join(gpu, under, slot, hop);
     }
-    for (const int i : near) b.join(under, nic_at(i), slot, pcie_latency);
+    for (const int i : near) b.join(under, nic_at(i), slot, hop);
   }
 }
 
@@ -170,7 +170,7 @@ Unit build_unit(const Cluster& cluster, bool fold_planes) {
   for (int i = 0; i < b.unit.nics; ++i) b.add(NodeKind::nic);
   if (linked)
     for (int first = 0; first + domain <= b.unit.accelerators; first += domain)
-      join_domain(b, node, first, domain, fold_planes ? 1 : switch_planes(cluster));
+      join_domain(b, cluster, first, domain, fold_planes ? 1 : switch_planes(cluster));
   for (int host = 0; host < b.unit.hosts; ++host) {
     std::vector<std::uint32_t> sockets;
     if (domain < node.accelerators || !linked) sockets = join_pcie(b, cluster, host * node.accelerators);

@@ -1,5 +1,6 @@
 // RFC 4180 and the dirt that tables gather on their way through spreadsheets.
 #include "calibrate/csv.hpp"
+#include "core/refusal.hpp"
 
 #include <gmock/gmock.h>
 
@@ -21,14 +22,11 @@ std::vector<std::vector<std::string>> rows(const std::string& text, std::size_t 
 }
 
 std::string refusal(const std::string& text) {
-  try {
+  return meshwright::refusal([&] {
     CsvTable table(text, "t.csv");
     const std::size_t a = table.column("a");
     while (table.next()) table.number(a, 0, 100);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "not refused";
+  });
 }
 
 TEST(Csv, EverySpellingOfATableIsTheSame) {

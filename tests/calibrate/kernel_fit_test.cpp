@@ -50,14 +50,14 @@ GemmGroup made_up(const Accelerator& device, const std::string& format, const Ge
 }
 
 const GemmEfficiency truth = {.ceiling = 0.62,
-                                  .fade = 0.15,
-                                  .floor = Seconds::base(6e-6),
-                                  .k_half = 350,
-                                  .k_step = Seconds::base(2e-10),
-                                  .memory = 0.7,
-                                  .cast_floor = Seconds::base(3e-6),
-                                  .cast_memory = 0.6,
-                                  .source = {}};
+                              .fade = 0.15,
+                              .floor = Seconds::base(6e-6),
+                              .k_half = 350,
+                              .k_step = Seconds::base(2e-10),
+                              .memory = 0.7,
+                              .cast_floor = Seconds::base(3e-6),
+                              .cast_memory = 0.6,
+                              .source = {}};
 
 TEST(KernelFit, RecoversWhatMadeTheTimings) {
   const Accelerator& device = builtin_catalog().accelerator("H100-SXM5-80GB");

@@ -1,5 +1,6 @@
 // Tables of kernel timings: formats, refusals, and errors of the shipped efficiencies on the published tables.
 #include "meshwright/calibrate/kernel_points.hpp"
+#include "core/refusal.hpp"
 
 #include <gmock/gmock.h>
 
@@ -20,12 +21,7 @@ std::filesystem::path table(const std::string& name, const std::string& content)
 }
 
 std::string refusal(const auto& read) {
-  try {
-    read();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "not refused";
+  return meshwright::refusal([&] { read(); });
 }
 
 constexpr const char* gemm_header = "gpu,dtype,source,m,n,k,latency_s,use_for_calibration\n";

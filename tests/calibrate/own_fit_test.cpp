@@ -109,6 +109,21 @@ TEST(OwnFit, WhatNoFigureExplainsGoesToTheOtherLayoutsOfThatJobAlone) {
   EXPECT_EQ(with_own(other, fit).framework.work_time, 1) << "another sequence is another job";
 }
 
+// Runs of one layout differ by that much from one to the next: what moved would move others the wrong way as often.
+TEST(OwnFit, RunsWithinTheNoiseMoveNothingAndNarrowBands) {
+  const double noise = published_spread().sum(traits_of(job_of(layouts()[0])), &TraitSpread::own);
+  const std::vector<OwnRun> near = {unexplained(layouts()[0], std::exp(0.9 * noise))};
+  const OwnFit fit = fit_own(near);
+  EXPECT_TRUE(fit.within_noise);
+  EXPECT_EQ(fit.error_after, fit.error_before);
+  for (const OwnFigure& f : fit.figures) EXPECT_EQ(f.after, f.before) << f.field;
+  const Uncertainty u = uncertainty(near[0].job, near[0].layout);
+  EXPECT_LT(log_spread(u, fit.known), log_spread(u, {}));
+  const std::vector<OwnRun> far = {unexplained(layouts()[0], std::exp(1.1 * noise))};
+  EXPECT_FALSE(fit_own(far).within_noise);
+  EXPECT_LT(fit_own(far).error_after, fit_own(far).error_before);
+}
+
 // The device cannot pass its peak: what remains is told of figures that can still move.
 TEST(OwnFit, FiguresAtTheirLimitLeaveTheRestToOthers) {
   const std::vector<OwnRun> own = {unexplained(layouts()[0], 0.6), unexplained(layouts()[1], 0.6)};
@@ -231,6 +246,22 @@ TEST(NearestRun, OfAPublishedJobIsItself) {
   EXPECT_THAT(nearest->words, HasSubstr("4096 here"));
 }
 
+// Where the network differs it is said, and counts.
+TEST(NearestRun, KnowsTheNetwork) {
+  const Job fast = job_of(layouts()[2]);
+  const auto at = [&](const char* rate) {
+    return with(fast, [&](JobSpec& spec) {
+      spec.cluster.accelerators = 0, spec.cluster.nodes = 16;
+      spec.cluster.node.nic_bandwidth = parse_quantity<BytesPerSecond::dimension>(rate, "");
+    });
+  };
+  const Layout layout = *fast.layout;
+  const auto usual = nearest_run(at("400 Gb/s"), layout), slow = nearest_run(at("100 Gb/s"), layout);
+  ASSERT_TRUE(usual && slow);
+  EXPECT_GT(slow->distance, usual->distance + 0.5);
+  EXPECT_THAT(slow->words, HasSubstr("Gb/s of network a GPU 100 here"));
+}
+
 TEST(Knowledge, IsRefusedWhereRowsAreMissing) {
   EXPECT_THAT([] { read_knowledge(Reader::text(R"({"figures": ["a", "b"], "covariance": [[1, 0]]})", "own.json")); },
               testing::Throws<Error>(testing::Property(&Error::what_happened, HasSubstr("a row and a column"))));
@@ -260,13 +291,20 @@ TEST(OwnRunsCheck, KeepsItsPromise) {
     EXPECT_LT(c.holding, 0.90) << c.left_out;
     EXPECT_GT(c.peaks, 200) << c.left_out;
   }
-  const SiteCheck mean = own_runs_means(check).back();
-  EXPECT_LT(mean.error[1], 0.12) << "after one own run";
-  EXPECT_LT(mean.error[1], mean.error[0]);
-  EXPECT_LT(mean.error[2], mean.error[1]);
-  for (const double inside : {mean.inside[1], mean.inside[2]}) {
-    EXPECT_GT(inside, 0.70);
-    EXPECT_LT(inside, 0.90);
+  for (const SiteCheck& mean : own_runs_means(check)) {
+    const OwnRunsGain &one = mean.gains[0], &three = mean.gains[1];
+    EXPECT_LT(one.after, 0.12) << mean.site;
+    EXPECT_LT(one.after, 0.85 * one.before) << mean.site;
+    EXPECT_LT(three.after, 0.75 * three.before) << mean.site;
+    for (const double inside : {one.inside_before, one.inside_after, three.inside_after}) {
+      EXPECT_GT(inside, 0.70) << mean.site;
+      EXPECT_LT(inside, 0.90) << mean.site;
+    }
+  }
+  EXPECT_LT(own_runs_means(check).front().gains[0].regret_after, 0.02);
+  for (const SiteCheck& s : check.sites) {
+    EXPECT_EQ(s.gains[0].judged, s.configurations - 1) << s.site;
+    EXPECT_LT(s.gains[0].after, s.gains[0].before + 0.01) << s.site << ": one own run makes it worse";
   }
   const Spread& shipped = published_spread();
   for (std::size_t t = 0; t < trait_count; ++t)

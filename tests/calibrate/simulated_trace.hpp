@@ -20,5 +20,8 @@ std::vector<RankTrace> simulated_traces(const Job& job, const Prediction& predic
                                         unsigned seed);
 /// The trace as PyTorch's profiler writes it.
 std::string kineto_json(const RankTrace& trace);
+/// The trace as `nsys export --type sqlite` writes it, where one profiler ran a rank: streams tell collectives apart,
+/// whose group and size it does not know.
+void write_nsight(const RankTrace& trace, const std::filesystem::path& path);
 
 }  // namespace meshwright::calibrate

@@ -227,6 +227,31 @@ std::vector<Fault> faults_of(const Planned& p, std::mt19937& random) {
   return faults;
 }
 
+bool named_first(const std::vector<TraceFinding>& found, const Fault& fault) {
+  return !found.empty() && found[0].cause == fault.cause &&
+         (fault.cause != Cause::slow_link || found[0].of == trace_axes[fault.axis]) &&
+         (fault.cause != Cause::host_bound || found[0].stage == fault.stage) &&
+         (fault.cause != Cause::slow_rank || found[0].rank == 0);
+}
+
+std::string said_of(const std::vector<TraceFinding>& found, const Fault& fault, const std::string& json) {
+  std::string words;
+  for (const TraceFinding& f : found) words += std::string(name(f.cause)) + " " + f.of + ": " + f.words + "; ";
+  return std::string(name(fault.cause)) + " " + std::string(trace_axes[fault.axis]) + " in " + json + " -> " + words;
+}
+
+/// The traces as Nsight Systems would have written them.
+std::vector<RankTrace> through_nsight(const std::vector<RankTrace>& traces) {
+  std::vector<RankTrace> read;
+  for (const RankTrace& trace : traces) {
+    const Removed file{scratch("rank" + std::to_string(trace.rank) + ".sqlite")};
+    write_nsight(trace, file.path);
+    read.push_back(read_trace(file.path).at(0));
+    EXPECT_EQ(read.back().rank, trace.rank);
+  }
+  return read;
+}
+
 // Model errors of 5 % a term and noise of 5 % a kernel stand beside every fault of 10 to 40 % of the step.
 TEST(Traces, NameTheFaultFirst) {
   constexpr unsigned seeds = 120;
@@ -239,16 +264,9 @@ TEST(Traces, NameTheFaultFirst) {
         const auto traces = simulated_traces(p.job, p.prediction, fault, seed);
         const auto found = compare_traces(p.job, p.prediction, traces).findings;
         ++all;
-        const bool named = !found.empty() && found[0].cause == fault.cause &&
-                           (fault.cause != Cause::slow_link || found[0].of == trace_axes[fault.axis]) &&
-                           (fault.cause != Cause::host_bound || found[0].stage == fault.stage) &&
-                           (fault.cause != Cause::slow_rank || found[0].rank == 0);
+        const bool named = named_first(found, fault);
         right += named ? 1 : 0;
-        if (!named && seed == 1) {
-          std::string words;
-          for (const TraceFinding& f : found) words += std::string(name(f.cause)) + " " + f.of + ": " + f.words + "; ";
-          GTEST_LOG_(INFO) << name(fault.cause) << " " << trace_axes[fault.axis] << " in " << json << " -> " << words;
-        }
+        if (!named && seed == 1) GTEST_LOG_(INFO) << said_of(found, fault, json);
       }
     }
   }
@@ -257,6 +275,29 @@ TEST(Traces, NameTheFaultFirst) {
   GTEST_LOG_(INFO) << right << " of " << all << " faults named first";
   RecordProperty("named_first", right);
   RecordProperty("faults", all);
+}
+
+// The same through SQLite exports, which know neither groups nor sizes of collectives.
+TEST(Traces, NameTheFaultFirstFromNsightSystemsToo) {
+  constexpr unsigned seeds = 4;
+  std::mt19937 random(11);
+  int right = 0, all = 0;
+  for (unsigned seed = 1; seed <= seeds; ++seed) {
+    for (const std::string& json : jobs()) {
+      const Planned p = planned(json);
+      for (const Fault& fault : faults_of(p, random)) {
+        const auto traces = through_nsight(simulated_traces(p.job, p.prediction, fault, seed));
+        const auto found = compare_traces(p.job, p.prediction, traces).findings;
+        ++all;
+        const bool named = named_first(found, fault);
+        right += named ? 1 : 0;
+        if (!named) GTEST_LOG_(INFO) << said_of(found, fault, json);
+      }
+    }
+  }
+  EXPECT_GE(all, 36 * static_cast<int>(seeds));
+  EXPECT_GE(right, 0.95 * all) << right << " of " << all;
+  GTEST_LOG_(INFO) << right << " of " << all << " faults named first from SQLite exports";
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // Failure rates of jobs against what operators published.
 #include "meshwright/capacity/failures.hpp"
+#include "core/refusal.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -87,12 +88,7 @@ TEST(Failures, CountsOfTheFabric) {
 
 TEST(Failures, RefusesWhatIsNoRate) {
   const auto refusal = [](const char* json) {
-    try {
-      read_failure_profile(Reader::text(json, "s.json"), {});
-    } catch (const Error& e) {
-      return std::string(e.what());
-    }
-    return std::string("accepted");
+    return meshwright::refusal([&] { read_failure_profile(Reader::text(json, "s.json"), {}); });
   };
   EXPECT_THAT(refusal(R"({"node_rate": "five per 1000 node-days"})"), HasSubstr("s.json:/node_rate"));
   EXPECT_THAT(refusal(R"({"node_rate": 5})"), HasSubstr("/node_rate"));

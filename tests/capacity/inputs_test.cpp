@@ -1,5 +1,6 @@
 // The table of assumptions: ranges, sources, reading over defaults.
 #include "meshwright/capacity/inputs.hpp"
+#include "core/refusal.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,12 +19,7 @@ using testing::HasSubstr;
 
 std::string refusal(const char* json) {
   Inputs inputs;
-  try {
-    inputs.take(Reader::text(json, "s.json"), "prices");
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "accepted";
+  return meshwright::refusal([&] { inputs.take(Reader::text(json, "s.json"), "prices"); });
 }
 
 TEST(Inputs, EveryDefaultHasARangeADateAndASource) {

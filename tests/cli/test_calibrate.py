@@ -31,7 +31,7 @@ def test_own_runs_become_an_overlay(meshwright, tmp_path):
 
 
 def test_own_runs_are_told_figure_by_figure(meshwright):
-    result = meshwright("calibrate", "runs", LOG, "--cluster", "dgx-h100")
+    result = meshwright("calibrate", "runs", LOG, "--cluster", "dgx-h100", environ={"COLUMNS": "100"})
     assert result.returncode == 0, result.stderr
     assert "told %" in result.stdout and "measured next" in result.stdout
     assert max(map(len, result.stdout.splitlines())) <= 100

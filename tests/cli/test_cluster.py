@@ -32,6 +32,19 @@ def test_a_file_says_what_was_said(meshwright, tmp_path):
     assert found["oversubscription"] == [4]
 
 
+def test_words_of_the_trade(meshwright, tmp_path):
+    for said, meant in (("400G", "400 Gb/s"), ("200g", "200 Gb/s")):
+        made = meshwright("cluster", "new", "--node", "dgx-h100", "--nodes", 4, "--nic", said, "--topology", "leaf-spine")
+        assert made.returncode == 0 and f"nic_bandwidth: {meant}" in made.stdout, made.stderr
+    path = tmp_path / "mine.yaml"
+    path.write_text(made.stdout)
+    assert checked(meshwright, path)["topology"] == "fat-tree"
+    refused(meshwright("cluster", "new", "--node", "dgx-h100", "--nodes", 4, "--topology", "leafspine"), "--topology", "leafspine")
+    priced = meshwright(*PLAN, "--cluster", "dgx-h100", "--nodes", 2, "--tokens", "1T", "--gpu-hour", "$2.50/h")
+    run = json.loads(priced.stdout)["best"]["run"]
+    assert run["rented"] and run["cost_usd"] == pytest.approx(2.5 * run["gpu_hours"], rel=0.05)
+
+
 def test_what_is_not_said_is_a_comment_and_holds(meshwright, tmp_path):
     plain = meshwright("cluster", "new", "--accelerator", "H100-SXM5-80GB", "--nodes", 4)
     assert plain.returncode == 0, plain.stderr

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from conftest import refused
 
 ALL_REDUCE = ["collective", "all_reduce", "--cluster", "dgx-h100"]
 
@@ -105,3 +106,30 @@ def test_our_own_table_is_as_predicted(meshwright, tmp_path):
                            f"{r['busbw_gbps']:.2f} 0\n" for r in table))
     found = json.loads(meshwright(*ALL_REDUCE, "--nodes", "2", "--measured", log, "--max-nchannels", "8", "--json").stdout)
     assert found["diagnosis"]["healthy"] and max(abs(r["relative_error"]) for r in found["rows"]) < 1e-3
+
+
+@pytest.mark.parametrize("policy", [[], ["--policy", "fastest"], ["--policy", "nccl"]])
+@pytest.mark.parametrize("cluster", [["--cluster", "dgx-h100", "--nodes", 4], ["--cluster", "TWO_NICS"]])
+def test_what_collective_prints_it_reads(meshwright, tmp_path, policy, cluster):
+    """The table for people and rows in nccl-tests' columns alike, whatever chose the algorithms."""
+    if cluster == ["--cluster", "TWO_NICS"]:
+        path = tmp_path / "two.json"
+        path.write_text('{"of": "dgx-a100", "nodes": 2, "node": {"nics": 2}}')
+        cluster = ["--cluster", path]
+    ask = ["collective", "all_reduce", *cluster]
+    log = tmp_path / "table.txt"
+    log.write_text(meshwright(*ask, "-b", "1M", "-e", "4G", "-f", 4, *policy).stdout)
+    for stated in ([], policy):
+        found = json.loads(meshwright(*ask, "--measured", log, *stated, "--json").stdout)
+        assert found["diagnosis"]["healthy"], found["diagnosis"]
+        assert max(abs(r["relative_error"]) for r in found["rows"]) < 2e-3 and len(found["rows"]) == 7
+    table = rows(meshwright(*ask, "-b", "1M", "-e", "4G", "-f", 4, *policy, "--json"))
+    log.write_text("".join(f"{r['bytes']:.0f} {r['bytes'] / 4:.0f} float sum -1 {r['time_us']:.2f} {r['algbw_gbps']:.2f} "
+                           f"{r['busbw_gbps']:.2f} 0\n" for r in table))
+    found = json.loads(meshwright(*ask, "--measured", log, "--json").stdout)
+    assert found["diagnosis"]["healthy"], found["diagnosis"]
+
+
+def test_a_routed_row_says_what_it_is_for(meshwright):
+    for row in ("node_limited_dispatch", "node_limited_combine"):
+        refused(meshwright("collective", "all_to_all", "--cluster", "dgx-h100", "--nodes", 2, "--algo", row), "--algo", "router")

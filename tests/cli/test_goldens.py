@@ -18,7 +18,7 @@ def settled(text: str) -> str:
 
 @pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
 def test_golden(case, meshwright, request):
-    result = meshwright(*case["args"])
+    result = meshwright(*case["args"], environ={"COLUMNS": "100"})  # as on a terminal
     assert result.returncode == case.get("exit", 0), result.stderr
     golden = HERE / "goldens" / f"{case['name']}.txt"
     shown = settled(result.stdout)

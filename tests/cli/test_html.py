@@ -1,6 +1,7 @@
 """`--html`: one file that a browser shows without a complaint, whose figures are those of the JSON, and in which names do
 nothing."""
 
+import html
 import html.parser
 import json
 import shutil
@@ -79,6 +80,22 @@ def test_plan(meshwright, tmp_path):
     assert "--tensor-model-parallel-size" in text and "Why not" in text
     for ranked in document["layouts"]:
         assert any(key.startswith("layouts/") and value == ranked["step_time_s"] for key, value in page.figures)
+
+
+def test_a_plan_of_a_run(meshwright, tmp_path):
+    """Days, money and their assumptions; where groups sit; how sure the order is; what was measured near it."""
+    path = tmp_path / "run.html"
+    result = meshwright(*PLAN, "--tokens", "15T", "--gpu-hour", "$2.50/h", "--html", path)
+    assert result.returncode == 0, result.stderr
+    document, text = json.loads(result.stdout), path.read_text()
+    page = Page(text)
+    check(page, document, 25)
+    keys = {key for key, _ in page.figures}
+    assert {"best/run/days", "best/run/cost_usd", "best/run/goodput", "best/run/power_mw"} <= keys
+    for line in document["run_assumptions"]:
+        assert html.escape(line, quote=False)[:40] in text.replace("&quot;", '"').replace("&#39;", "'")
+    assert "nvlink4" in text and "Nearest published run" in text
+    assert ("Too close to call" in text) == bool(document["alike"])
 
 
 def test_a_plan_without_an_answer(meshwright, tmp_path):

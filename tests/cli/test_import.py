@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, refused
 
 SCRIPT = (ROOT / "examples/pretrain.sh").read_text()
 
@@ -126,6 +126,39 @@ torchrun --nproc_per_node 8 --nnodes 8 pretrain_gpt.py $GPT_ARGS --data-path $DA
     layout = job["layout"]
     assert (job["gpus"], job["precision"]) == (64, "bf16")
     assert (layout["tp"], layout["pp"], layout["vp"], layout["zero_stage"]) == (2, 4, 4, 1)
+
+
+ARGUMENTS = """--tensor-model-parallel-size 2 --pipeline-model-parallel-size 2 --micro-batch-size 1 \\
+  --global-batch-size 256 --seq-length 4096 --bf16 --use-distributed-optimizer"""
+STARTED = {
+    "torchrun": ("torchrun --nnodes=4 --nproc-per-node 8 pretrain_gpt.py " + ARGUMENTS, {"gpus": 32}),
+    "one node": ("torchrun --nproc-per-node 8 pretrain_gpt.py " + ARGUMENTS, {"gpus": 8}),
+    "srun": ("srun -N 4 --ntasks-per-node=8 python pretrain_gpt.py " + ARGUMENTS, {"gpus": 32}),
+    "srun, all tasks": ("srun -n 32 python pretrain_gpt.py " + ARGUMENTS, {"gpus": 32}),
+    "sbatch under torchrun": ("#!/bin/bash\n#SBATCH --nodes=4\n#SBATCH --ntasks-per-node=1  # torchrun starts the rest\n#SBATCH --gres=gpu:a100:8\n"
+                              "srun torchrun --nnodes $SLURM_NNODES pretrain_gpt.py " + ARGUMENTS, {"gpus": 32}),
+    "nodes alone": ("#!/bin/bash\n#SBATCH -N 4\npython pretrain_gpt.py " + ARGUMENTS, {"nodes": 4}),
+}
+
+
+@pytest.mark.parametrize("how", STARTED)
+def test_the_launcher_says_how_many(meshwright, tmp_path, how):
+    path = tmp_path / "train.sh"
+    text, said = STARTED[how]
+    path.write_text(text + "\n")
+    job, notes = imported(meshwright, path, "--model", "llama-3.1-8b")
+    assert {key: job[key] for key in ("gpus", "nodes") if key in job} == said
+    assert "not taken over" not in notes
+    # What is said by hand wins.
+    assert imported(meshwright, path, "--model", "llama-3.1-8b", "--gpus", 64)[0]["gpus"] == 64
+
+
+def test_how_many_is_asked_for(meshwright, tmp_path):
+    path = tmp_path / "args.sh"
+    path.write_text(ARGUMENTS)
+    refused(meshwright("import", "launch", path, "--cluster", "dgx-h100", "--model", "llama-3.1-8b"), "args.sh", "--gpus", "--nodes")
+    assert imported(meshwright, path, "--model", "llama-3.1-8b", "--nodes", 4)[0]["nodes"] == 4
+    assert "torchrun" in meshwright("import", "launch", "--help").stdout
 
 
 @pytest.mark.parametrize("name", CONFIGURATIONS)

@@ -4,6 +4,7 @@ argument names, asserts, batch products, divisibility. Every stack, dense and Mo
 import json
 
 import pytest
+from conftest import refused
 
 MODELS = {"llama-3.1-8b": (64, 512), "llama-3.1-405b": (2048, 2048), "mixtral-8x7b": (64, 512), "deepseek-v3": (1024, 2048)}
 HEADS = {"llama-3.1-8b": (32, 8, 32), "llama-3.1-405b": (128, 8, 126), "mixtral-8x7b": (32, 8, 32), "deepseek-v3": (128, 128, 61)}
@@ -173,8 +174,23 @@ def nemo(flags, gpus, batch, model):
     nvidia_core(flags, gpus, batch, model, "trainer.strategy", "data")
 
 
-# --- pytorch/torchtitan b5bcd76c66: torchtitan/distributed/parallel_dims.py 166-185, pipeline_parallel.py 205-270.
+# --- pytorch/torchtitan b5bcd76c66: torchtitan/config/configs.py 36-310 (names), distributed/parallel_dims.py 166-185,
+# pipeline_parallel.py 205-270, trainer.py 419.
+TITAN_NAMES = {
+    "training": "max_context_length num_tokens_per_microbatch_per_dp_rank num_tokens_per_train_step mixed_precision_param",
+    "parallelism": "data_parallel_replicate_degree data_parallel_shard_degree fsdp_reshard_after_forward tensor_parallel_degree "
+                   "no-enable_sequence_parallel context_parallel_degree pipeline_parallel_degree pipeline_parallel_schedule "
+                   "pipeline_parallel_layers_per_stage num_pp_microbatches module_fqns_per_model_part expert_parallel_degree",
+    "compile": "enable enable_async_tensor_parallel",
+}
+
+
 def torchtitan(flags, gpus, batch, model):
+    known = {f"--{section}.{name}" for section, names in TITAN_NAMES.items() for name in names.split()}
+    assert {key for key in flags if key.startswith("--")} <= known
+    assert flags.get("--parallelism.fsdp_reshard_after_forward", "default") in ("default", "always", "never")
+    if "--compile.enable_async_tensor_parallel" in flags:
+        assert "--compile.enable" in flags  # configs.py 307
     degree = {axis: number(flags, f"--parallelism.{axis}_degree") for axis in
               ("data_parallel_replicate", "data_parallel_shard", "tensor_parallel", "context_parallel", "pipeline_parallel")}
     product = 1
@@ -280,6 +296,8 @@ def test_rules_of_the_release(meshwright, tmp_path, framework, dialect, model):
     RULES[dialect.replace("-", "_")](pairs(answer["flags"]), gpus, batch, model)
     text = path.read_text()
     assert "predicted" in text and "assumed" in text
+    # How it is started and how ranks are numbered: no launcher's file says either.
+    assert f"start {gpus} processes" in text and "ranks in the order tp-" in text
     # Round trip: the file, whatever its name, gives the layout and the step again.
     back = meshwright("import", "launch", path, "--model", model, "--cluster", "dgx-h100", "--gpus", gpus, "--seq-len", 4096)
     assert back.returncode == 0, back.stderr
@@ -314,3 +332,14 @@ def test_a_megatron_file_says_its_model(meshwright, tmp_path, model):
     assert result.returncode == 0, result.stderr
     expected = json.loads(planned.stdout)["best"]["step_time_s"]
     assert json.loads(result.stdout)["step_time_s"] == pytest.approx(expected, rel=1e-9)
+
+
+def test_a_plan_with_flags_has_them(meshwright):
+    """The best of the layouts that the launcher has keys for, where the best of all is not one; what it cannot say of the job is an error."""
+    ask = ["plan", "--model", "llama-3.1-8b", "--cluster", "dgx-h100", "--gpus", 64, "--global-batch", 512, "--seq-len", 8192, "--top", 1, "--json"]
+    stack = ["--framework", "pytorch-fsdp"]
+    free = json.loads(meshwright(*ask, *stack).stdout)["best"]
+    said = json.loads(meshwright(*ask, *stack, "--flags", "fsdp").stdout)
+    assert said["flags"] and said["stated"] == ["flags of fsdp"] and said["refused"]["flags of fsdp"] > 0
+    assert said["best"]["layout"] != free["layout"] and said["best"]["step_time_s"] >= free["step_time_s"]
+    refused(meshwright(*ask, "--framework", "torchtitan", "--precision", "fp8", "--flags", "torchtitan"), "--flags", "fp8")

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from conftest import refused
 
 JOB = {"model": "llama-3.1-70b", "cluster": "dgx-h100", "gpus": 64, "seq_len": 8192, "global_batch": 256}
 FULL = {"recompute": "full"}
@@ -49,6 +50,29 @@ def test_refused_layouts_are_answers(layout, rule, parts, meshwright, tmp_path):
     assert "The nearest layouts that run" in people.stdout and rule.split("%")[0] in people.stdout
 
 
+def test_a_job_without_a_layout_is_for_plan(meshwright, tmp_path):
+    path = written(tmp_path)
+    refused(meshwright("predict", path), "/layout", f"meshwright plan {path}")
+    by_file = json.loads(meshwright("plan", path, "--json").stdout)
+    options = [part for key, value in JOB.items() for part in (f"--{key.replace('_', '-')}", value)]
+    by_options = json.loads(meshwright("plan", *options, "--json").stdout)
+    assert by_file["best"]["layout"] == by_options["best"]["layout"]
+    assert by_file["best"]["step_time_s"] == by_options["best"]["step_time_s"]
+    # Options replace members; without a file each is asked for.
+    other = json.loads(meshwright("plan", path, "--global-batch", 512, "--precision", "fp8", "--json").stdout)
+    assert other["best"]["step_time_s"] != by_file["best"]["step_time_s"]
+    refused(meshwright("plan", "--model", "llama-3.1-8b", "--cluster", "dgx-h100", "--seq-len", "8k"), "--global-batch", "job file")
+
+
+def test_plan_says_what_a_file_s_own_layout_costs(meshwright, tmp_path):
+    layout = {"tp": 8, "pp": 2, "dp": 4, "micro_batch": 1, **FULL}
+    path = written(tmp_path, layout=layout)
+    answer = json.loads(meshwright("plan", path, "--json").stdout)
+    assert "tp = 8" in answer["why_not"]["wanted"] and "recompute = full" in answer["why_not"]["wanted"]
+    alone = json.loads(meshwright("predict", path, "--json").stdout)["step_time_s"]
+    assert answer["best"]["step_time_s"] < answer["why_not"]["step_time_s"] <= alone * (1 + 1e-9)
+
+
 def test_a_layout_that_runs_has_no_violation(meshwright, tmp_path):
     result = meshwright("predict", written(tmp_path, layout={"tp": 8, "pp": 4, "dp": 2, "micro_batch": 1}), "--json")
     assert result.returncode == 0, result.stdout
@@ -69,3 +93,10 @@ def test_flags_of_the_layout(meshwright):
     assert "--pipeline-model-parallel-size 16" in document["flags"] and document["flags_release"].startswith("Megatron")
     refused = meshwright("predict", job, "--flags", "nanotron")
     assert refused.returncode == 2 and refused.stdout == "" and "megatron" in refused.stderr
+
+
+def test_the_order_of_ranks_can_be_fixed(meshwright):
+    ask = ["plan", "--model", "llama-3.1-70b", "--cluster", "dgx-h100", "--gpus", 64, "--global-batch", 256, "--seq-len", 8192, "--top", 1, "--json"]
+    found = json.loads(meshwright(*ask, "--fix", "pp=4,order=tp-cp-ep-pp-dp").stdout)
+    assert found["best"]["layout"]["order"] == "tp-cp-ep-pp-dp" and "order = tp-cp-ep-pp-dp" in found["stated"]
+    refused(meshwright(*ask, "--fix", "order=tp-pp"), "--fix", "tp-pp")

@@ -26,6 +26,16 @@ def test_lines_fit(meshwright, command, columns):
     assert not wide, wide[:3]
 
 
+def test_a_pipe_gets_whole_lines(meshwright):
+    """Nothing is cut or folded where no terminal is; prose keeps to 100 columns."""
+    shown = meshwright("collective", "all_reduce", "--cluster", "dgx-h100", "--nodes", 4).stdout
+    plan = meshwright(*PLAN, "--pareto", "time,memory").stdout
+    assert "…" not in shown + plan and "infiniband leaf" in shown
+    rows = [line for line in shown.splitlines()[2:] if line]
+    assert all(len(row.split()) >= 8 for row in rows)
+    assert "…" in meshwright(*PLAN, environ={"COLUMNS": "80"}).stdout
+
+
 def test_ascii_where_the_locale_has_no_utf8(meshwright):
     for variable in ({"LC_ALL": "C"}, {"LC_ALL": "", "LC_CTYPE": "", "LANG": ""}):
         shown = meshwright(*PLAN, environ=variable).stdout

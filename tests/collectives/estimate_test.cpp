@@ -102,6 +102,44 @@ double busbw(std::string_view node, int nodes, int ranks, Collective c, Bytes by
   return (bytes / time).value() * 1e-9 * busbw_factor(c, ranks).value();
 }
 
+// Groups that divide no socket or node: a rank more or less changes what is reached by the ways out that it brings.
+TEST(Estimate, RanksBesideOneAnotherReachAlike) {
+  for (const std::string_view node : {"pcie-l40s", "pcie-a100", "dgx-h100", "dgx-a100"}) {
+    const int size = make_cluster(builtin_catalog(), node, 1).accelerators(), nodes = 2;
+    const auto reached = [&](int ranks) {
+      return busbw(node, (ranks + size - 1) / size, ranks, Collective::all_reduce, 1_GiB);
+    };
+    for (int ranks = 3; ranks < nodes * size; ++ranks) {
+      const double least = std::min(reached(ranks - 1), reached(ranks + 1));
+      const double most = std::max(reached(ranks - 1), reached(ranks + 1));
+      EXPECT_GT(reached(ranks), 0.75 * least) << node << " " << ranks;
+      EXPECT_LT(reached(ranks), 1.35 * most) << node << " " << ranks;
+    }
+  }
+}
+
+// Tokens that visit M nodes and E ranks in each: rows of their own, which take both counts.
+TEST(Estimate, NodeLimitedExchangesApplyToTheirTokens) {
+  const Cluster cluster = make_cluster(builtin_catalog(), "dgx-h100", 8);
+  const GroupPlace place = place_group(cluster, 64, 1);
+  const auto time = [&](CollectiveOptions options) {
+    return estimate(Collective::all_to_all, 64_MiB, place, platform_of(cluster), options).time;
+  };
+  const auto limited = [&](int nodes, int ranks) {
+    return time({.algorithm = "node_limited_dispatch", .protocol = "", .token_nodes = nodes, .token_ranks = ranks});
+  };
+  EXPECT_LT(limited(1, 2), limited(4, 2));
+  EXPECT_LT(limited(4, 2), limited(8, 2));
+  // Four of eight nodes take half of the network's bytes of eight.
+  EXPECT_NEAR(limited(8, 1) / limited(4, 1), 2, 0.3);
+  try {
+    time({.algorithm = "node_limited_dispatch", .protocol = ""});
+    ADD_FAILURE() << "without its counts";
+  } catch (const Error& e) {
+    EXPECT_NE(std::string(e.what()).find("token_nodes"), std::string::npos) << e.what();
+  }
+}
+
 // https://github.com/NVIDIA/nccl/issues/1455: one H100 node, rings 365-370 GB/s at any number of GPUs, NVLS 480 at 8.
 TEST(Estimate, NvlsOnOneH100NodeAsPublished) {
   EXPECT_NEAR(busbw("dgx-h100", 1, 8, Collective::all_reduce, 4_GiB), 480, 0.08 * 480);

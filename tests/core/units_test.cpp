@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/refusal.hpp"
 #include "meshwright/core/error.hpp"
 
 namespace meshwright {
@@ -13,12 +14,7 @@ using testing::HasSubstr;
 
 template <class Q>
 std::string refusal(std::string_view text) {
-  try {
-    parse_quantity<Q::dimension>(text, "--flag");
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "accepted";
+  return meshwright::refusal([&] { parse_quantity<Q::dimension>(text, "--flag"); });
 }
 
 TEST(ParseQuantity, TakesTheSpellingsOfTheField) {
@@ -30,7 +26,11 @@ TEST(ParseQuantity, TakesTheSpellingsOfTheField) {
   EXPECT_EQ(parse_quantity<Seconds::dimension>("2.5 us", ""), 2.5_us);
   EXPECT_EQ(parse_quantity<FlopsPerSecond::dimension>("989 TFLOP/s", ""), 989_TFLOPps);
   EXPECT_DOUBLE_EQ(parse_quantity<Dollars::dimension>("$30000", "").value(), 30000);
+  EXPECT_DOUBLE_EQ(parse_quantity<Dollars::dimension>("$4.7M", "").value(), 4.7e6);
+  EXPECT_DOUBLE_EQ(parse_quantity<Dollars::dimension>("$ 4.7 M$", "").value(), 4.7e6);
   EXPECT_DOUBLE_EQ(parse_quantity<DollarsPerJoule::dimension>("0.08 $/kWh", "").value(), 0.08 / 3.6e6);
+  EXPECT_DOUBLE_EQ(parse_quantity<DollarsPerJoule::dimension>("$0.08/kWh", "").value(), 0.08 / 3.6e6);
+  EXPECT_DOUBLE_EQ(parse_quantity<DollarsPerSecond::dimension>("$2.50/h", "").value(), 2.5 / 3600);
 }
 
 TEST(ParseQuantity, RefusesWithTheUnitsThatItTakes) {
@@ -43,6 +43,8 @@ TEST(ParseQuantity, RefusesWithTheUnitsThatItTakes) {
   EXPECT_THAT(refusal<Seconds>("nan s"), HasSubstr("expected a time"));
   EXPECT_THAT(refusal<Seconds>(""), HasSubstr("expected a time"));
   EXPECT_THAT(refusal<Watts>("700 W W"), HasSubstr("expected a power"));
+  EXPECT_THAT(refusal<DollarsPerSecond>("$2.50"), AllOf(HasSubstr("bare number"), HasSubstr("$/h")));
+  EXPECT_THAT(refusal<Bytes>("$80GB"), HasSubstr("expected a size"));
 }
 
 TEST(ParseQuantity, RefusesWhatIsBeyondAnythingReal) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/refusal.hpp"
 #include "meshwright/core/error.hpp"
 
 namespace meshwright::cost {
@@ -73,12 +74,7 @@ TEST(Goal, TextIsReadBack) {
 
 TEST(Goal, BadTextIsRefusedWithItsLine) {
   const auto refusal = [](std::string_view text) -> std::string {
-    try {
-      parse_goal(text, "bad.goal");
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "taken";
+    return meshwright::refusal([&] { parse_goal(text, "bad.goal"); });
   };
   using testing::HasSubstr;
   EXPECT_THAT(refusal(""), HasSubstr("num_ranks"));

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 
+#include "core/refusal.hpp"
 #include "meshwright/core/names.hpp"
 #include "meshwright/hardware/catalog.hpp"
 
@@ -66,12 +67,8 @@ TEST(ClusterOfARecord, TakesEveryPublishedRecord) {
 }
 
 std::string refusal(std::string_view json) {
-  try {
-    complete(read_cluster_spec(Reader::text(json, "cluster.json")), builtin_catalog());
-    return "accepted";
-  } catch (const Error& error) {
-    return error.what();
-  }
+  return meshwright::refusal(
+      [&] { complete(read_cluster_spec(Reader::text(json, "cluster.json")), builtin_catalog()); });
 }
 
 TEST(MakeCluster, FromANodeName) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/refusal.hpp"
 #include "meshwright/core/error.hpp"
 
 namespace meshwright::hardware {
@@ -14,12 +15,7 @@ Cluster read(std::string_view json) {
   return complete(read_cluster_spec(Reader::text(json, "cluster.json")), builtin_catalog());
 }
 std::string refusal(std::string_view json) {
-  try {
-    read(json);
-    return "accepted";
-  } catch (const Error& error) {
-    return error.what();
-  }
+  return meshwright::refusal([&] { read(json); });
 }
 
 TEST(Planes, FollowFromTheTopologyAndSplitPortsOrNics) {

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "core/refusal.hpp"
 #include "meshwright/hardware/catalog.hpp"
 
 namespace meshwright::hardware {
@@ -47,12 +48,7 @@ Catalog with(std::string_view text) {
 }
 
 std::string refusal(std::string_view text) {
-  try {
-    with(text);
-    return "accepted";
-  } catch (const Error& error) {
-    return error.what();
-  }
+  return meshwright::refusal([&] { with(text); });
 }
 
 struct BadInput {

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <set>
+#include "core/refusal.hpp"
 #include "source_dir.hpp"
 
 namespace meshwright::parallel {
@@ -80,12 +81,7 @@ TEST(Framework, FilesSayWhereTheirFiguresComeFrom) {
 
 TEST(Framework, UnknownKeysAndPartsAreRefusedWithTheNearest) {
   const auto refusal = [](const char* text) -> std::string {
-    try {
-      read_framework(Reader::text(text, "x.json"));
-      return "accepted";
-    } catch (const Error& e) {
-      return e.what();
-    }
+    return meshwright::refusal([&] { read_framework(Reader::text(text, "x.json")); });
   };
   EXPECT_THAT(refusal(R"({"name": "x", "title": "X", "memroy": {}})"), HasSubstr("'memory'"));
   EXPECT_THAT(refusal(R"({"name": "x", "title": "X", "memory": {"fragmentations": 4}})"),

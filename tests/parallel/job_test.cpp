@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/refusal.hpp"
 #include "meshwright/parallel/job.hpp"
 
 namespace meshwright::parallel {
@@ -12,12 +13,7 @@ using testing::HasSubstr;
 Reader text(const std::string& json) { return Reader::text(json, "job.json"); }
 Job read(const std::string& json) { return read_job(text(json), builtin_catalog()); }
 std::string refusal(const std::string& json) {
-  try {
-    read(json);
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "";
+  return meshwright::refusal([&] { read(json); });
 }
 
 TEST(Job, NamesAreLookedUpAndDefaultsListed) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/refusal.hpp"
 #include "meshwright/parallel/constraints.hpp"
 #include "meshwright/parallel/memory.hpp"
 #include "parallel/jobs.hpp"
@@ -22,12 +23,7 @@ Job with(const Job& job, const char* stated) {
 }
 
 std::string refusal(const Job& job, const char* stated) {
-  try {
-    with(job, stated);
-    return "accepted";
-  } catch (const Error& e) {
-    return e.what();
-  }
+  return meshwright::refusal([&] { with(job, stated); });
 }
 
 Job on(const char* node, const Job& job) {

@@ -52,3 +52,12 @@ def test_calibration_is_an_overlay(own_run, tmp_path):
     measured = 1.25 * before.step_time
     assert before.step_time < after.step_time <= measured * 1.02, "the run was slower than predicted"
     assert mw.validate(own_run, hardware=overlay).groups["all"]["mape"] < 0.2
+
+
+def test_a_log_takes_what_it_does_not_say(meshwright):
+    log = ROOT / "examples/megatron-core.log"
+    with pytest.raises(mw.Error, match="does not say the cluster"):
+        mw.validate(log)
+    before = mw.validate(log, cluster="dgx-h100").rows[0]["relative_error"]["step_time"]
+    fitted = mw.calibrate(log, cluster="dgx-h100")
+    assert fitted.errors["mean_ape_before"] == pytest.approx(abs(before)) and fitted.errors["mean_ape_after"] < abs(before) / 2

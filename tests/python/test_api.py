@@ -65,6 +65,18 @@ def test_search_agrees_with_predict(job):
     assert result.to_dict()["best"]["layout"] == result.layouts[0].to_dict()
 
 
+def test_an_objective_is_one_function(job):
+    def waste(outcome):
+        return outcome.step_time * outcome.peak_memory
+
+    found = mw.search(job, objective=waste, top=5)
+    values = [p.step_time * p.peak_memory for p in found]
+    assert found.objective == "waste"
+    assert values == sorted(values) and values[0] < values[-1]
+    fastest = mw.search(job, top=1)[0]
+    assert values[0] <= fastest.step_time * fastest.peak_memory * (1 + 1e-9)
+
+
 def test_frames(job, prediction):
     frame = mw.to_dataframe(mw.search(job, top=4))
     assert list(frame["step_time_s"]) == sorted(frame["step_time_s"])

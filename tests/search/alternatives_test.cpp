@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "meshwright/search/counts.hpp"
+#include "meshwright/search/what_helps.hpp"
 #include "meshwright/search/why_not.hpp"
 #include "search/jobs.hpp"
 
@@ -49,11 +51,57 @@ TEST(Alternatives, NearestBatchesWhereNothingDivides) {
   }
 }
 
+// The nearest batch that divides may leave most of the machine idle: the nearest that does not stands beside it.
+TEST(Alternatives, AGoodBatchBesideTheNearest) {
+  const Job job = test_job("llama-3.1-8b", "dgx-h100", 16, 4096, 129, "llm-foundry");
+  ASSERT_TRUE(search(job).best.empty());
+  const std::vector<Alternative> found = nearest_that_run(job, {});
+  const auto rate = [](const Alternative& a) { return a.prediction.tokens_per_s_per_gpu; };
+  for (const char* what : {"global_batch", "accelerators"}) {
+    double best = 0;
+    for (const Alternative& a : found) best = a.what == what ? std::max(best, rate(a)) : best;
+    for (const bool larger : {false, true}) {
+      std::vector<const Alternative*> side;
+      for (const Alternative& a : found) {
+        if (a.what == what && (a.to > a.from) == larger) side.push_back(&a);
+      }
+      ASSERT_LE(side.size(), 2u);
+      if (side.size() < 2) continue;
+      EXPECT_LT(std::abs(side[0]->to - side[0]->from), std::abs(side[1]->to - side[1]->from));
+      EXPECT_LT(rate(*side[0]), 0.95 * best);
+      EXPECT_GE(rate(*side[1]), 0.95 * best);
+      EXPECT_NE(side[1]->words.find("as well as any"), std::string::npos);
+    }
+  }
+}
+
+// Ten percent more batch, and what a search of it finds beyond the layout at hand.
+TEST(WhatHelps, SearchesTheLargerBatchAnew) {
+  const Job job = test_job("deepseek-v3", "gb200-nvl72", 144, 4096, 4096);
+  const Layout best = search(job, {.top = 1}).best.front().prediction.layout;
+  const auto helps = what_helps(job, best);
+  const auto same = std::ranges::find(helps, "batch", &Help::what);
+  ASSERT_NE(same, helps.end());
+  EXPECT_FALSE(same->layout);
+  const std::optional<Help> anew = larger_batch_anew(job, best, {});
+  const int batch = std::stoi(same->change.substr(same->change.find("batch ") + 6));
+  const Prediction found = search(with_global_batch(job, batch), {.top = 1}).best.front().prediction;
+  if (found.step_time > 0.995 * same->step_time) {
+    EXPECT_FALSE(anew);
+  } else {
+    ASSERT_TRUE(anew);
+    EXPECT_EQ(anew->step_time, found.step_time);
+    EXPECT_EQ(*anew->layout, found.layout);
+    EXPECT_GT(anew->gain, same->gain);
+  }
+}
+
 TEST(Alternatives, MoreAcceleratorsWhereMemoryIsShort) {
   const Job job = test_job("llama-3.1-405b", "dgx-h100", 1, 8192, 64);
   ASSERT_TRUE(search(job).best.empty());
   const std::vector<Alternative> found = nearest_that_run(job, {});
-  ASSERT_EQ(found.size(), 1u);
+  ASSERT_GE(found.size(), 1u);
+  ASSERT_LE(found.size(), 2u);  // the nearest, and one that uses its machine well
   EXPECT_EQ(found.front().what, "accelerators");
   EXPECT_GT(found.front().to, 8);
   // Nothing nearer runs.
@@ -73,6 +121,7 @@ TEST(Alternatives, FewerAcceleratorsWhereTheRestIsInTheWay) {
   const Alternative* fewer = of(found, "accelerators", 512);
   ASSERT_NE(fewer, nullptr);
   EXPECT_LT(fewer->prediction.step_time, best.step_time);
+  EXPECT_NE(fewer->words.find(" a step instead of "), std::string::npos) << fewer->words;
 }
 
 TEST(Alternatives, AWholePowerOfTwoIsNotCut) {

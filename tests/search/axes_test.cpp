@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/refusal.hpp"
 #include "meshwright/core/error.hpp"
 
 namespace meshwright::search {
@@ -9,12 +10,9 @@ namespace {
 
 std::string refusal(void (*read)(Filter&, std::string_view, const std::string&), std::vector<std::string> texts) {
   Filter filter;
-  try {
+  return meshwright::refusal([&] {
     for (const std::string& text : texts) read(filter, text, "--fix");
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "";
+  });
 }
 
 TEST(Axes, RowsGiveBackWhatTheySet) {
@@ -34,6 +32,23 @@ TEST(Axes, RowsGiveBackWhatTheySet) {
   }
 }
 
+TEST(Axes, AreTheFieldsOfALayout) {
+  ASSERT_EQ(axis_rows().size(), axis_count);
+  ASSERT_EQ(axis_rows().size(), layout_fields().size());
+  for (std::size_t i = 0; i < axis_count; ++i) EXPECT_EQ(axis_rows()[i].name, layout_fields()[i].key);
+  const auto is = [](Axis axis, std::string_view name) { return row_of(axis).name == name; };
+  EXPECT_TRUE(is(Axis::tp, "tp") && is(Axis::cp, "cp") && is(Axis::pp, "pp") && is(Axis::vp, "vp"));
+  EXPECT_TRUE(is(Axis::dp, "dp") && is(Axis::ep, "ep") && is(Axis::etp, "etp") && is(Axis::cp_kind, "cp_kind"));
+  EXPECT_TRUE(is(Axis::micro_batch, "micro_batch") && is(Axis::zero_stage, "zero_stage"));
+  EXPECT_TRUE(is(Axis::hsdp_shard, "hsdp_shard") && is(Axis::sequence_parallel, "sequence_parallel"));
+  EXPECT_TRUE(is(Axis::recompute, "recompute") && is(Axis::recompute_layers, "recompute_layers"));
+  EXPECT_TRUE(is(Axis::schedule, "schedule") && is(Axis::stage_split, "stage_split"));
+  EXPECT_TRUE(is(Axis::overlap_grad_reduce, "overlap_grad_reduce"));
+  EXPECT_TRUE(is(Axis::overlap_param_gather, "overlap_param_gather"));
+  EXPECT_TRUE(is(Axis::tp_comm_overlap, "tp_comm_overlap") && is(Axis::ep_comm_overlap, "ep_comm_overlap"));
+  EXPECT_TRUE(is(Axis::overlap_p2p, "overlap_p2p"));
+}
+
 TEST(Axes, WhatIsStatedIsReadAndSaid) {
   Filter filter;
   fix(filter, "tp=8, pp=4", "--fix");
@@ -47,6 +62,20 @@ TEST(Axes, WhatIsStatedIsReadAndSaid) {
   EXPECT_FALSE(filter.admits(Layout{.tp = 8, .cp = 2, .pp = 4, .recompute = Recompute::full}));
   EXPECT_EQ(filter.tried(Axis::zero_stage, {0, 1, 2, 3}), (std::vector{0, 1}));
   EXPECT_EQ(filter.tried(Axis::tp, {1, 2}), std::vector{8});
+}
+
+// As describe_layout(), stacks and people call them.
+TEST(Axes, GoByOtherNames) {
+  Filter filter;
+  fix(filter, "mb=2, z=1, Tensor-Model-Parallel-Size=8, vpp=4, sp=true", "--fix");
+  EXPECT_EQ(filter.stated(), (std::vector<std::string>{"tp = 8", "vp = 4", "micro_batch = 2", "zero_stage = 1",
+                                                       "sequence_parallel = true"}));
+  for (const char* same : {"mbs=2", "micro-batch=2", "micro_batch_size=2"}) {
+    Filter other;
+    fix(other, same, "--fix");
+    EXPECT_EQ(other.stated(), std::vector<std::string>{"micro_batch = 2"}) << same;
+  }
+  EXPECT_EQ(refusal(fix, {"gbs=512"}), "--fix: 'gbs' is the job's and no axis of its layouts; expected --global-batch");
 }
 
 TEST(Axes, BadTextsNameWhatIsExpected) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <random>
 
+#include "core/refusal.hpp"
 #include "meshwright/core/error.hpp"
 
 namespace meshwright::topology {
@@ -18,12 +19,7 @@ bool has(const NodeTopology& node, const std::string& kind) {
   return std::any_of(node.findings.begin(), node.findings.end(), [&](const Finding& f) { return f.kind == kind; });
 }
 std::string refusal(const std::string& text) {
-  try {
-    imported(text, "dump.txt");
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "";
+  return meshwright::refusal([&] { imported(text, "dump.txt"); });
 }
 
 const std::string plain =
@@ -37,6 +33,29 @@ const std::string plain =
     "NIC2\tSYS\tSYS\tSYS\tSYS\tSYS\tSYS\t X \t\t\n"
     "\nLegend:\n\n  X    = Self\n  NV#  = Connection traversing a bonded set of # NVLinks\n"
     "\nNIC Legend:\n\n  NIC0: mlx5_0\n  NIC1: mlx5_1\n  NIC2: mlx5_bond_0\n";
+
+// A bridge that came up with one lane holds two GPUs of sixteen, whatever its rate.
+TEST(ImportXml, BridgesAreComparedByTheirLanesToo) {
+  const auto box = [](const char* width) {
+    std::string text =
+        "<system version=\"1\"><cpu numaid=\"0\" arch=\"x86_64\" vendor=\"GenuineIntel\">"
+        "<pci busid=\"0000:01:00.0\" class=\"0x060400\" link_speed=\"32.0 GT/s PCIe\" link_width=\"";
+    text += std::string(width) + "\">";
+    for (int g = 0; g < 2; ++g) {
+      const std::string id = std::to_string(g);
+      text += "<pci busid=\"0000:0" + std::to_string(2 + g) +
+              ":00.0\" class=\"0x030200\" link_speed=\"32.0 GT/s PCIe\" link_width=\"16\"><gpu dev=\"" + id +
+              "\" sm=\"90\" rank=\"" + id + "\" gdr=\"1\"/></pci>";
+    }
+    return text + "</pci></cpu></system>";
+  };
+  const NodeTopology narrow = imported(box("1"), "topo.xml");
+  ASSERT_TRUE(has(narrow, "narrow-bridge"));
+  const auto found = std::ranges::find(narrow.findings, "narrow-bridge", &Finding::kind);
+  EXPECT_NE(found->text.find("x1 above devices of 32 GT/s x16"), std::string::npos) << found->text;
+  EXPECT_NE(found->text.find("3.93846 GB/s"), std::string::npos) << found->text;
+  EXPECT_FALSE(has(imported(box("16"), "topo.xml"), "narrow-bridge"));
+}
 
 TEST(ImportMatrix, ReadsAPlainOne) {
   const NodeTopology node = imported(plain, "t");
@@ -228,7 +247,7 @@ TEST(Import, TooManyDevicesEndInAClearLine) {
   const std::string prefix = "\tGPU0\tGPU1\n" + replaced(std::string(400000, '.'), ".", "x ") + "\n";
   for (const std::string& text : {matrix, rocm, xml_text + "</cpu></system>", wrapped, prefix}) {
     const std::string line = refusal(text);
-    EXPECT_NE(line, "");
+    EXPECT_NE(line, "accepted");
     EXPECT_EQ(line.find('\n'), std::string::npos);
   }
 }
@@ -243,8 +262,8 @@ TEST(ImportMatrix, RefusesWhatIsNoMatrix) {
   EXPECT_NE(refusal("| NVIDIA-SMI 535.1   Driver Version: 535.1  CUDA Version: 12.2 |").find("status table"),
             std::string::npos);
   EXPECT_NE(refusal("").find("empty"), std::string::npos);
-  EXPECT_NE(refusal("hello\nworld\n"), "");
-  EXPECT_NE(refusal("\tGPU0\tGPU1\n"), "");
+  EXPECT_NE(refusal("hello\nworld\n"), "accepted");
+  EXPECT_NE(refusal("\tGPU0\tGPU1\n"), "accepted");
   for (const std::string& text : {std::string("{\"a\": 1}"), std::string(4096, '\0'), std::string("GPU0")})
     EXPECT_EQ(refusal(text).find('\n'), std::string::npos);
 }
@@ -412,7 +431,7 @@ TEST(ImportXml, NumbersOutOfRangeAndDeepNestingAreHarmless) {
             1);
   std::string deep;
   for (int i = 0; i < 100000; ++i) deep += "<pci class=\"0x060400\">";
-  EXPECT_NE(refusal(xml(deep)), "");
+  EXPECT_NE(refusal(xml(deep)), "accepted");
 }
 
 TEST(ImportXml, NvswitchJoinsGpus) {

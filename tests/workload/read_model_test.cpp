@@ -3,6 +3,7 @@
 
 #include <limits>
 
+#include "core/refusal.hpp"
 #include "meshwright/workload/precision.hpp"
 #include "meshwright/workload/presets.hpp"
 
@@ -96,12 +97,7 @@ TEST(ReadModel, EveryFieldHasARange) {
   const auto refusal = [&](auto edit) -> std::string {
     Transformer m = sound;
     edit(m);
-    try {
-      check(m, "model");
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "accepted";
+    return meshwright::refusal([&] { check(m, "model"); });
   };
   EXPECT_EQ(refusal([](Transformer&) {}), "accepted");
   for (const int layers : {0, -1, 10001, 2147483647})

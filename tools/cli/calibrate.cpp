@@ -13,6 +13,7 @@
 #include "meshwright/calibrate/media_fit.hpp"
 #include "meshwright/calibrate/nccl_tests.hpp"
 #include "meshwright/calibrate/spread_fit.hpp"
+#include "meshwright/core/limits.hpp"
 #include "meshwright/core/reader.hpp"
 #include "own_runs.hpp"
 #include "table.hpp"
@@ -336,7 +337,8 @@ void add_tables(CLI::App& command, const Globals& globals) {
   tables->add_flag("--cross-validate", options->cross_validate,
                    "Fit to two thirds of the sources at a time, and predict the third");
   tables->add_option("--cluster", options->cluster, "The machine of raw logs; their Rank lines otherwise");
-  tables->add_option("--nodes", options->nodes, "Nodes, where --cluster names a node")->check(whole_number(1, 1 << 24));
+  tables->add_option("--nodes", options->nodes, "Nodes, where --cluster names a node")
+      ->check(whole_number(1, largest_count));
   tables->add_option("--start", options->start,
                      "Media to start from, as priors (.json); the compiled-in ones otherwise");
   tables->add_option("--output", options->output, "Folder or .json file for the overlay")->check(output_overlay());

@@ -9,6 +9,7 @@
 #include "command.hpp"
 #include "meshwright/core/document.hpp"
 #include "meshwright/core/error.hpp"
+#include "meshwright/core/limits.hpp"
 #include "meshwright/core/names.hpp"
 #include "meshwright/core/units.hpp"
 #include "meshwright/hardware/cluster_file.hpp"
@@ -42,10 +43,11 @@ constexpr std::array rows = {
     Row{"--scale-up-bandwidth", "node", "scale_up_bandwidth", Form::text, "Of an accelerator, each way: '450 GB/s'"},
     Row{"--nodes", "", "nodes", Form::count, "Nodes", "Nodes"},
     Row{"--nics", "node", "nics", Form::count, "NICs of a node for training", "NICs of a node"},
-    Row{"--nic", "node", "nic", Form::text_or_rate, "A NIC of the catalogue, or its rate: connectx-7, '400 Gb/s'",
+    Row{"--nic", "node", "nic", Form::text_or_rate, "A NIC of the catalogue, or its rate: connectx-7, 400G, '400 Gb/s'",
         "Each NIC: a name, or a rate such as 400 Gb/s"},
     Row{"--fabric", "node", "fabric", Form::text, "infiniband, roce, spectrum-x, ethernet, ...", "Fabric"},
-    Row{"--topology", "network", "topology", Form::text, "rail-optimised, fat-tree, multi-plane, ...", "Topology"},
+    Row{"--topology", "network", "topology", Form::text, "rail-optimised, fat-tree (leaf-spine), multi-plane, ...",
+        "Topology"},
     Row{"--tiers", "network", "tiers", Form::count, "Tiers of switches; as many as it takes by default",
         "Tiers of switches"},
     Row{"--oversubscription", "network", "oversubscription", Form::ratios,
@@ -60,17 +62,20 @@ struct Options {
   bool json = false;
 };
 
-bool is_rate(const std::string& text) {
+/// A rate of a NIC as files state it; "" where it is none. NICs are sold by their gigabits: "400G" is 400 Gb/s.
+std::string rate_of_nic(const std::string& text) {
+  const bool short_form = text.size() > 1 && (text.back() == 'G' || text.back() == 'g');
+  const std::string rate = short_form ? text.substr(0, text.size() - 1) + " Gb/s" : text;
   try {
-    parse_quantity<BytesPerSecond::dimension>(text, "");
-    return true;
+    parse_quantity<BytesPerSecond::dimension>(rate, "");
+    return rate;
   } catch (const Error&) {
-    return false;
+    return "";
   }
 }
 
 Json value_of(const Row& row, const std::string& text) {
-  if (row.form == Form::count) return parse_size(text, std::string(row.flag), 0, 1 << 24);
+  if (row.form == Form::count) return parse_size(text, std::string(row.flag), 0, largest_count);
   if (row.form != Form::ratios) return text;
   Json list = Json::array();
   for (std::string_view rest = text; !rest.empty();) {
@@ -87,9 +92,12 @@ Json document_of(const Options& o) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const Row& row = rows[i];
     if (o.said[i].empty()) continue;
-    const bool rate = row.form == Form::text_or_rate && is_rate(o.said[i]);
+    const std::string rate = row.form == Form::text_or_rate ? rate_of_nic(o.said[i]) : "";
     Json& object = row.part.empty() ? document : document[std::string(row.part)];
-    object[rate ? "nic_bandwidth" : std::string(row.key)] = value_of(row, o.said[i]);
+    if (rate.empty())
+      object[std::string(row.key)] = value_of(row, o.said[i]);
+    else
+      object["nic_bandwidth"] = rate;
   }
   return document;
 }

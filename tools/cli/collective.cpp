@@ -8,6 +8,7 @@
 #include "measured.hpp"
 #include "meshwright/calibrate/collective_bands.hpp"
 #include "meshwright/collectives/evaluate.hpp"
+#include "meshwright/core/limits.hpp"
 #include "meshwright/core/units.hpp"
 #include "table.hpp"
 
@@ -17,11 +18,11 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct Options {
-  std::string collective, cluster, begin = "1K", end = "8G", algorithm = "auto", protocol, policy = "fastest";
+  std::string collective, cluster, begin = "1K", end = "8G", algorithm = "auto", protocol, policy;
   std::string cost_model = "calibrated";
   ObservationOptions seen;
   double factor = 2;
-  int nodes = 0, ranks = 0, least_channels = 0, most_channels = 0;
+  int nodes = 0, ranks = 0, least_channels = 0, most_channels = 0, token_nodes = 0, token_ranks = 0;
   bool nvls_off = false, sharp = false, json = false;
 };
 
@@ -48,6 +49,7 @@ CollectiveOptions forced(const Options& o) {
   options.protocol = o.protocol;
   options.nvls = !o.nvls_off;
   options.collnet = o.sharp;
+  options.token_nodes = o.token_nodes, options.token_ranks = o.token_ranks;
   return options;
 }
 
@@ -142,18 +144,19 @@ Json row_json(const Row& row, double factor, const CollectiveBand* band) {
 
 std::string band_text(const Row& row, const CollectiveBand* band) {
   if (band == nullptr) return "-";
-  return fmt::format("{:.4g}-{:.4g}", band->low * row.time.value() * 1e6, band->high * row.time.value() * 1e6);
+  const auto text = [](double us) { return us < 1000 ? fmt::format("{:.4g}", us) : fmt::format("{:.0f}", us); };
+  return text(band->low * row.time.value() * 1e6) + "-" + text(band->high * row.time.value() * 1e6);
 }
 
 void print_rows(const std::vector<Row>& rows, double factor, const CollectiveTable& asked, CostModel model) {
   Table table({{"size (B)"},
                {"time (us)"},
                {"P10-P90"},
-               {"algbw (GB/s)"},
-               {"busbw (GB/s)"},
+               {"algbw GB/s"},
+               {"busbw GB/s"},
                {"algorithm", Align::left},
                {"protocol", Align::left},
-               {"limiting link", Align::left}});
+               {"limited by", Align::left}});
   for (const Row& row : rows) {
     table.add({fmt::format("{:.0f}", row.bytes.value()), fmt::format("{:.2f}", row.time.value() * 1e6),
                band_text(row, band_of(row, asked, model)), fmt::format("{:.2f}", algbw(row)),
@@ -183,20 +186,33 @@ std::vector<Row> timed_rows(CostModel model, const CollectiveTable& table, const
   }
 }
 
+void check_tokens(const Options& o) {
+  const std::string option = o.token_nodes > 0 ? "--token-nodes" : "--token-ranks";
+  if (o.token_nodes + o.token_ranks == 0) return;
+  const Algorithm* row = find_algorithm(parse_collective(o.collective, "collective"), o.algorithm);
+  if (row == nullptr || !row->routed)
+    throw Error(option, "has a meaning only with an --algo that routes tokens: node_limited_dispatch or _combine");
+  if (o.token_nodes * o.token_ranks == 0) throw Error(option, "expected --token-nodes and --token-ranks together");
+  if (o.cost_model != "calibrated") throw Error(option, "has a meaning with --cost-model calibrated only");
+}
+
 void run(const Options& o, const Globals& globals) {
-  if (o.policy != "fastest" && o.policy != "nccl") {
+  if (!o.policy.empty() && o.policy != "fastest" && o.policy != "nccl") {
     const std::vector<std::string> valid = {"fastest", "nccl"};
     throw Error("--policy", fmt::format("'{}' is not a policy{}", o.policy, suggestion(o.policy, valid)));
   }
   check_channels(o);
+  check_tokens(o);
   const Catalog catalog = load_catalog(globals.hardware);
   Cluster cluster = make_cluster(catalog, o.cluster, o.nodes, 0);
   if (o.nodes == 0 && o.ranks > cluster.accelerators()) cluster = make_cluster(catalog, o.cluster, 0, o.ranks);
   const CollectiveTable table = question(o, cluster = taken(cluster, o.ranks));
   if (o.seen.any()) {
     CollectiveTable asked = table;
-    if (!o.seen.measured.empty()) asked.ranks = o.ranks;
-    return print_diagnosis(o.seen, asked, cluster, o.json);
+    ObservationOptions seen = o.seen;
+    seen.policy = o.policy;
+    if (!seen.measured.empty()) asked.ranks = o.ranks;
+    return print_diagnosis(seen, asked, cluster, o.json);
   }
   const CostModel model = parse_cost_model(o.cost_model, "--cost-model");
   const std::vector<Row> rows = timed_rows(model, table, o, cluster);
@@ -220,19 +236,26 @@ void add_collective(CLI::App& command, const Globals& globals) {
   command.add_option("collective", o->collective, "all_reduce, all_gather, reduce_scatter, all_to_all, ...")
       ->required();
   command.add_option("--cluster", o->cluster, "Reference cluster, node name or cluster file")->required();
-  command.add_option("--nodes", o->nodes, "Nodes, where --cluster names a node")->check(whole_number(1, 1 << 24));
-  command.add_option("--ranks", o->ranks, "Ranks; the whole cluster otherwise")->check(whole_number(2, 1 << 24));
+  command.add_option("--nodes", o->nodes, "Nodes, where --cluster names a node")->check(whole_number(1, largest_count));
+  command.add_option("--ranks", o->ranks, "Ranks; the whole cluster otherwise")->check(whole_number(2, largest_count));
   command.add_option("-b,--begin", o->begin, "Smallest size (1K = 1024)");
   command.add_option("-e,--end", o->end, "Largest size");
   command.add_option("-f,--factor", o->factor, "Step between sizes")->check(decimal_number(1.01, 1e6));
   command.add_option("--algo", o->algorithm, "auto, or a row of `meshwright algorithms`: ring, tree, nvls, bruck, ...")
       ->check(some_text());
   command.add_option("--proto", o->protocol, "LL, LL128 or Simple")->check(some_text());
-  command.add_option("--policy", o->policy, "fastest, or nccl: what NCCL's tuner would choose")->check(some_text());
+  command
+      .add_option("--policy", o->policy,
+                  "fastest (usual), or nccl: what NCCL's tuner would choose; with --measured the nearer one by default")
+      ->check(some_text());
   command.add_option("--min-nchannels", o->least_channels, "NCCL_MIN_NCHANNELS, with --policy nccl")
       ->check(whole_number(1, 64));
   command.add_option("--max-nchannels", o->most_channels, "NCCL_MAX_NCHANNELS, with --policy nccl")
       ->check(whole_number(1, 64));
+  command.add_option("--token-nodes", o->token_nodes, "Nodes that a token goes to, with --algo node_limited_...")
+      ->check(whole_number(1, largest_count));
+  command.add_option("--token-ranks", o->token_ranks, "Ranks that it goes to in each of them")
+      ->check(whole_number(1, largest_count));
   command.add_option("--cost-model", o->cost_model, "calibrated, alpha-beta, loggp or flow")->check(some_text());
   add_observation_options(command, o->seen);
   command.add_flag("--no-nvls", o->nvls_off, "As with NCCL_NVLS_ENABLE=0");

@@ -1,13 +1,14 @@
 #include "job_options.hpp"
 
+#include <type_traits>
+
 #include "command.hpp"
 #include "meshwright/core/document.hpp"
+#include "meshwright/core/limits.hpp"
 #include "meshwright/hardware/cluster_file.hpp"
 
 namespace meshwright::cli {
 namespace {
-
-constexpr int largest_count = 1 << 24;  // as in job files
 
 /// The "collectives" object of a job file; nothing where nothing is forced.
 std::optional<Reader> collectives_of(const JobOptions& o) {
@@ -30,24 +31,35 @@ std::optional<Reader> collectives_of(const JobOptions& o) {
   return Reader::text(json_text(object), "--algo");
 }
 
+/// Without a file every job needs these.
+void require_all(const JobOptions& o) {
+  const auto require = [](bool said, const char* flag) {
+    if (!said) throw Error(flag, "is missing; expected it, or a job file (see 'meshwright plan --help')");
+  };
+  require(!o.model.empty(), "--model");
+  require(!o.cluster.empty(), "--cluster");
+  require(o.global_batch > 0, "--global-batch");
+  require(o.seq_len > 0, "--seq-len");
+}
+
 }  // namespace
 
 void add_job_options(CLI::App& command, JobOptions& o) {
+  command.add_option("job", o.job, "A job file; its layout is left open, and options replace its members")
+      ->type_name("JOB.json")
+      ->check(some_text());
   command.add_option("--model", o.model, "A preset (see 'model list') or a Hugging Face config.json")
-      ->required()
-      ->type_name("MODEL");
+      ->type_name("MODEL")
+      ->check(some_text());
   command.add_option("--cluster", o.cluster, "A reference cluster, a cluster file, or a node name")
-      ->required()
-      ->type_name("CLUSTER");
+      ->type_name("CLUSTER")
+      ->check(some_text());
   command.add_option("--nodes", o.nodes, "Nodes, with a node name")->check(whole_number(1, largest_count));
   command.add_option("--gpus", o.gpus, "Accelerators to use; all of the cluster by default")
       ->transform(whole_size(1, largest_count));
   command.add_option("--global-batch", o.global_batch, "Sequences a step: 2048, 2k")
-      ->required()
       ->transform(whole_size(1, largest_count));
-  command.add_option("--seq-len", o.seq_len, "Tokens a sequence: 8192, 8k")
-      ->required()
-      ->transform(whole_size(1, largest_count));
+  command.add_option("--seq-len", o.seq_len, "Tokens a sequence: 8192, 8k")->transform(whole_size(1, largest_count));
   command.add_option("--document-len", o.document_len, "Tokens of a document in packed sequences; seq-len by default")
       ->transform(whole_size(1, largest_count));
   command.add_option("--precision", o.precision, "bf16, fp8, mxfp8, ...; bf16 by default")
@@ -69,15 +81,20 @@ void add_job_options(CLI::App& command, JobOptions& o) {
 }
 
 JobSpec job_spec(const JobOptions& o) {
-  JobSpec spec{.model = o.model,
-               .cluster = narrowed(cluster_spec_of(o.cluster, "--cluster"), o.nodes, o.gpus, o.cluster),
-               .seq_len = o.seq_len,
-               .global_batch = o.global_batch,
-               .precision = o.precision,
-               .framework = o.framework,
-               .framework_version = o.framework_version,
-               .places = {"--", Places::Spelling::flag}};
-  spec.collectives = collectives_of(o);
+  JobSpec spec{.places = {"--", Places::Spelling::flag}};
+  o.job.empty() ? require_all(o) : void(spec = read_job_spec(Reader::file(o.job)));
+  const auto put = [](const auto& said, auto& member) {
+    if (said != std::remove_cvref_t<decltype(said)>{}) member = said;
+  };
+  if (!o.model.empty()) spec.model = o.model, spec.shape.reset();
+  if (!o.cluster.empty()) spec.cluster = cluster_spec_of(o.cluster, "--cluster");
+  const std::string of_file = o.cluster.empty() ? o.job : o.cluster;
+  spec.cluster = narrowed(std::move(spec.cluster), o.nodes, o.gpus, of_file);
+  put(o.seq_len, spec.seq_len), put(o.global_batch, spec.global_batch);
+  put(o.precision, spec.precision), put(o.framework, spec.framework);
+  if (!o.framework.empty()) spec.framework_version.clear();
+  put(o.framework_version, spec.framework_version);
+  if (std::optional<Reader> forced = collectives_of(o)) spec.collectives = std::move(forced);
   if (o.document_len > 0) spec.document_len = o.document_len;
   if (o.moe_imbalance > 0) spec.moe_imbalance = o.moe_imbalance;
   return spec;

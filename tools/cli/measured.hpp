@@ -9,7 +9,8 @@
 namespace meshwright::cli {
 
 struct ObservationOptions {
-  std::string measured;  ///< a log of nccl-tests or perftest
+  std::string measured;  ///< a log of nccl-tests or perftest, or a table of `collective`
+  std::string policy{};  ///< "fastest", "nccl", or "" = whichever lies nearer to the log
   std::string busbw, one_node_busbw, raw_rdma, lines;
   double scaling = 0;
   bool unstable = false;
@@ -20,7 +21,7 @@ struct ObservationOptions {
 /// Adds --measured, --busbw, --one-node-busbw, --raw-rdma, --scaling, --unstable and --lines.
 void add_observation_options(CLI::App& command, ObservationOptions& options);
 
-/// Prints measurement beside prediction, under the tuner's choice and the table's own options, and what a shortfall is
+/// Prints measurement beside prediction, under the policy's choice and the table's own options, and what a shortfall is
 /// consistent with. `asked.ranks` 0 = those of the log.
 void print_diagnosis(const ObservationOptions& options, const CollectiveTable& asked, const Cluster& cluster,
                      bool json);

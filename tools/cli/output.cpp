@@ -56,11 +56,12 @@ std::string shown(std::string_view text) {
   return out;
 }
 
-/// A line for people that is wider than the terminal goes on below it, two columns further in. What has no space to
-/// break at, and what is there to be pasted ("--flag value"), stays as it is.
+/// A line for people that is wider than the terminal, where there is one, goes on below it, two columns further in.
+/// What has no space to break at, and what is there to be pasted ("--flag value"), stays as it is.
 std::string folded(std::string_view line) {
   const std::size_t width = terminal().width, indent = std::min(line.find_first_not_of(' '), line.size());
-  if (display_width(line) <= width || line.substr(indent).starts_with("--")) return std::string(line);
+  if (!terminal().bounded || display_width(line) <= width || line.substr(indent).starts_with("--"))
+    return std::string(line);
   std::string out, margin(indent + 2, ' '), rest(line);
   while (display_width(rest) > width) {
     std::size_t at = rest.size();

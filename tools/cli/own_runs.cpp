@@ -51,6 +51,11 @@ std::string own_fit_text(const OwnFit& fit, std::span<const NextRun> next) {
       "figures of which they tell less than {:.0f} % are left out, and stay about where they were.",
       fit.runs, fit.runs == 1 ? "" : "s", percent(fit.error_before), percent(fit.error_after), figures.size() - shown,
       100 * tells));
+  if (fit.within_noise) {
+    out += wrap(
+        "The runs are off by no more than single runs of published sites are when all else is known: no figure moved, "
+        "bands are narrower.");
+  }
   if (next.empty()) return out;
   out += "\n";
   Table runs({{"measured next, these would tell most", Align::left}, {"bands narrower by %"}});
@@ -74,29 +79,21 @@ std::string own_check_text(const OwnRunsCheck& check) {
     coverage.add({"each " + c.left_out, fmt::format("{}", c.runs), percent(c.inside), fmt::format("{}", c.peaks),
                   percent(c.holding)});
   }
-  Table sites({{"source | device | stack", Align::left},
-               {"runs"},
-               {"judged"},
-               {"before"},
-               {"one"},
-               {"three"},
-               {"inside"},
-               {"one"},
-               {"three"}});
-  for (const SiteCheck& s : check.sites) {
-    sites.add({s.site, fmt::format("{}", s.runs), fmt::format("{}", s.configurations), percent(s.error, 0),
-               percent(s.error, 1), percent(s.error, 2), percent(s.inside, 0), percent(s.inside, 1),
-               percent(s.inside, 2)});
-  }
-  for (const SiteCheck& s : own_runs_means(check)) {
-    sites.add({s.site, fmt::format("{}", s.runs), fmt::format("{}", s.configurations), percent(s.error, 0),
-               percent(s.error, 1), percent(s.error, 2), percent(s.inside, 0), percent(s.inside, 1),
-               percent(s.inside, 2)});
-  }
-  return coverage.render() + "\n" + sites.render(120) + "\n" +
-         dim(wrap("Mean error of each site's other configurations in %, by a fit without the site, then with one and "
-                  "three runs of its own; and the share of them within P10 to P90.")) +
-         "\n" + own_runs_regret(check) + "\n";
+  std::vector<Column> columns = {{"source | device | stack", Align::left}};
+  for (const std::string& name : own_runs_columns()) columns.push_back({name});
+  Table sites(columns);
+  const auto add = [&](const SiteCheck& s) {
+    std::vector<std::string> row = own_runs_cells(s);
+    row.insert(row.begin(), s.site);
+    sites.add(row);
+  };
+  std::ranges::for_each(check.sites, add);
+  std::ranges::for_each(own_runs_means(check), add);
+  return coverage.render() + "\n" + sites.render(140) + "\n" +
+         dim(wrap("Mean error in % of each site's other configurations, by a fit without the site, then with one and "
+                  "three runs of its own; of each where all others of the site are own runs; and the share of them "
+                  "within P10 to P90.")) +
+         "\n" + wrap(own_runs_harm(check)) + "\n" + wrap(own_runs_regret(check));
 }
 
 Json own_check_json(const OwnRunsCheck& check) {
@@ -107,10 +104,21 @@ Json own_check_json(const OwnRunsCheck& check) {
                                {"inside", c.inside},
                                {"peaks", c.peaks},
                                {"peaks_inside", c.holding}});
-  const auto site = [](const SiteCheck& s) {
-    return Json{{"site", s.site},    {"runs", s.runs},     {"configurations", s.configurations},
-                {"error", s.error},  {"inside", s.inside}, {"regret", s.regret},
-                {"hedged", s.hedged}};
+  const auto gain = [](const OwnRunsGain& g) {
+    Json said = {{"own", g.own},
+                 {"judged", g.judged},
+                 {"error", {{"before", g.before}, {"after", g.after}}},
+                 {"inside", {{"before", g.inside_before}, {"after", g.inside_after}}}};
+    if (g.chooses) {
+      said["regret"] = {{"before", g.regret_before}, {"after", g.regret_after}};
+      said["hedged"] = {{"before", g.hedged_before}, {"after", g.hedged_after}};
+    }
+    return said;
+  };
+  const auto site = [&](const SiteCheck& s) {
+    Json said = {{"site", s.site}, {"runs", s.runs}, {"configurations", s.configurations}, {"all_others", s.others}};
+    for (const OwnRunsGain& g : s.gains) said["own_runs"].push_back(gain(g));
+    return said;
   };
   for (const SiteCheck& s : check.sites) out["sites"].push_back(site(s));
   for (const SiteCheck& s : own_runs_means(check)) out["means"].push_back(site(s));

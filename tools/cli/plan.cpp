@@ -12,6 +12,7 @@
 #include "meshwright/calibrate/nearest_run.hpp"
 #include "meshwright/capacity/json.hpp"
 #include "meshwright/capacity/objectives.hpp"
+#include "meshwright/capacity/report.hpp"
 #include "meshwright/core/units.hpp"
 #include "meshwright/parallel/json.hpp"
 #include "meshwright/parallel/launcher.hpp"
@@ -209,6 +210,24 @@ nlohmann::ordered_json document_of(const Job& job, const Plan& plan, const std::
   return document;
 }
 
+/// What was measured that is most like the answer, under a title each.
+std::vector<std::pair<std::string, std::string>> nearest_runs(const Job& job, const Layout& layout) {
+  std::vector<std::pair<std::string, std::string>> out;
+  if (const auto own = nearest_own_run(job, layout)) out.emplace_back("Nearest of your own runs", own->words);
+  if (const auto nearest = nearest_run(job, layout)) out.emplace_back("Nearest published run", nearest->words);
+  return out;
+}
+
+PlanPage page_of(const Job& job, const Plan& plan, const std::vector<RunEstimate>& runs,
+                 const RunAssumptions& assumptions, const std::vector<std::string>& flags) {
+  PlanPage page{.flags = flags};
+  if (!runs.empty()) page.run = run_html(runs.front(), assumptions, "best/run/");
+  if (plan.result.best.empty()) return page;
+  const Layout& best = plan.result.best.front().prediction.layout;
+  page.notes = nearest_runs(with_accelerators(job, best.accelerators()), best);
+  return page;
+}
+
 void print_people(const Job& whole, const Plan& plan, const SearchOptions& options, const std::string& dialect,
                   const std::vector<RunEstimate>& runs) {
   const SearchResult& result = plan.result;
@@ -219,13 +238,47 @@ void print_people(const Job& whole, const Plan& plan, const SearchOptions& optio
   out += bold("Recommended layout") + "\n" + summary_text(job, best) + "\n";
   out += waterfall_text(best) + "\n" + runners_up(result, options) + front_text(result, options);
   if (!plan.standings.words.empty()) out += said("Too close to call", {plan.standings.words});
-  if (const auto own = nearest_own_run(job, best.layout)) out += said("Nearest of your own runs", {own->words});
-  if (const auto nearest = nearest_run(job, best.layout)) out += said("Nearest published run", {nearest->words});
-  out += why_not_text(plan.why_not) + said("Fewer would do", words_of(plan.alternatives)) + helps_text(plan.helps);
+  for (const auto& [title, words] : nearest_runs(job, best.layout)) out += said(title, {words});
+  out += why_not_text(plan.why_not) + said("Fewer accelerators", words_of(plan.alternatives)) + helps_text(plan.helps);
   if (!runs.empty()) out += run_text(runs.front());
   if (!dialect.empty()) out += flags_text(job, best.layout, dialect);
   out += notes_text(best.warnings, result.assumptions) + work_text(result);
   std::cout << out;
+}
+
+bool has_flags(const Job& job, const Layout& layout, const std::string& dialect) {
+  try {
+    launcher_flags(job, layout, dialect);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+/// True where some plain layout has flags: what the launcher lacks is then the layout's, not the job's.
+bool has_any_flags(const Job& job, const std::string& dialect) {
+  for (const int zero_stage : {0, 1, 2, 3}) {
+    for (const Recompute recompute : {Recompute::none, Recompute::full}) {
+      if (has_flags(job, {.dp = job.accelerators, .zero_stage = zero_stage, .recompute = recompute}, dialect))
+        return true;
+    }
+  }
+  return false;
+}
+
+/// Where flags are asked for that the best layout lacks, only layouts that have them are searched. Throws Error where
+/// the launcher has no key for something of the job.
+void constrain_to_flags(const Job& job, const LayoutOutputs& outputs, SearchOptions& options) {
+  if (outputs.flags.empty() && outputs.launch.empty()) return;
+  const std::string dialect = outputs.flags;
+  launcher_release(job, dialect);  // a bad dialect is refused before the work
+  const SearchResult found = search::search(job, best_only(options));
+  if (found.best.empty()) return;
+  const Layout& best = found.best.front().prediction.layout;
+  if (has_flags(job, best, dialect)) return;
+  if (!has_any_flags(job, dialect)) launcher_flags(job, best, dialect);  // refuses
+  options.constraints.push_back({"flags of " + (dialect.empty() ? job.framework.name : dialect),
+                                 [dialect](const Outcome& o) { return has_flags(o.job, o.layout, dialect); }});
 }
 
 /// Why nothing fits: memory, or else the rule that refuses most.
@@ -260,16 +313,36 @@ void refuse_unused(const Options& options, const std::vector<Objective>& of_runs
   }
 }
 
+/// The job on the accelerators of its layout, whatever its layout.
+Job without_layout(const Job& job) {
+  if (!job.layout) return job;
+  return with(job, [&](JobSpec& spec) {
+    if (spec.cluster.accelerators == 0 && spec.cluster.nodes == 0) spec.cluster.accelerators = job.accelerators;
+    spec.layout.reset();
+  });
+}
+
+/// The layout that the file states, to be compared with the answer.
+Filter layout_of(const Job& job) {
+  Filter stated;
+  if (!job.layout) return stated;
+  for (const AxisRow& row : axis_rows()) {
+    if (job.spec.layout->has(row.name)) stated.fix(row.axis, row.get(*job.layout), "layout");
+  }
+  return stated;
+}
+
 void run(const Options& options, const Globals& globals) {
   const Catalog catalog = load_catalog(globals.hardware);
-  const Job stated = make_job(job_spec(options.job), catalog);
-  if (!options.outputs.flags.empty() || !options.outputs.launch.empty())
-    launcher_release(stated, options.outputs.flags);  // a bad dialect is refused before the work
+  const Job described = make_job(job_spec(options.job), catalog);
+  const Job stated = without_layout(described);
   if (!options.run.tokens.empty()) parse_tokens(options.run.tokens, "--tokens");
   const RunAssumptions assumptions = run_assumptions(options.run);
   const std::vector<Objective> of_runs = run_objectives(catalog, assumptions);
   refuse_unused(options, of_runs);
   PlanOptions wanted = plan_options(options.search, stated, of_runs);
+  if (wanted.why_not.empty()) wanted.why_not = layout_of(described);
+  constrain_to_flags(stated, options.outputs, wanted.search);
   const std::vector<Variant> variants = open_variants(options.search, stated, wanted.search);
   const Job job = variants.empty() ? stated : variants.front().job;
   if (!variants.empty()) wanted.search.space = variants.front().space;
@@ -281,7 +354,8 @@ void run(const Options& options, const Globals& globals) {
     const Layout& best = result.best.front().prediction.layout;
     flags = launcher_flags(with_accelerators(job, best.accelerators()), best, options.outputs.flags);
   }
-  if (!options.outputs.html.empty()) write_file(options.outputs.html, to_html(job, plan, flags));
+  if (!options.outputs.html.empty())
+    write_file(options.outputs.html, to_html(job, plan, page_of(job, plan, runs, assumptions, flags)));
   if (!options.outputs.launch.empty() && !result.best.empty()) {
     const Prediction& best = result.best.front().prediction;
     write_file(options.outputs.launch,

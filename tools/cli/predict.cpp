@@ -111,9 +111,12 @@ void answer(const Options& options, const Job& job, const Layout& layout, Rule r
 }
 
 void run(const Options& options, const Globals& globals) {
-  const Reader file = Reader::file(options.job);
-  const Job job = read_job(file, load_catalog(globals.hardware));
-  if (!job.layout) file.at("layout");  // refuses
+  const Job job = read_job(Reader::file(options.job), load_catalog(globals.hardware));
+  if (!job.layout)
+    throw Error(options.job + ":/layout",
+                fmt::format("is missing, and predict looks at one layout; the best is searched by: "
+                            "meshwright plan {}",
+                            options.job));
   const Layout layout = *job.layout;
   if (!options.outputs.flags.empty() || !options.outputs.launch.empty())
     launcher_flags(job, layout, options.outputs.flags);  // a bad dialect prints nothing else

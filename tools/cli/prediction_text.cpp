@@ -7,6 +7,7 @@
 #include "meshwright/core/units.hpp"
 #include "meshwright/parallel/launcher.hpp"
 #include "meshwright/parallel/memory.hpp"
+#include "meshwright/parallel/report.hpp"
 #include "table.hpp"
 
 namespace meshwright::cli {
@@ -37,19 +38,6 @@ std::string band_text(const Prediction& p) {
                      p.evidence == Evidence::data_sheet ? "data sheet" : name(p.evidence));
 }
 
-// "tp 8 on nvlink4" for each axis of more than one rank: where its groups sit.
-std::string placement_text(const Placement& placement) {
-  std::string text;
-  for (const AxisPlace& axis : placement.axes) {
-    std::string levels;
-    for (const Level& level : axis.place.levels) {
-      levels += fmt::format("{}{} on {}", levels.empty() ? "" : " x ", level.ranks, level.link);
-    }
-    text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", name(axis.axis), levels);
-  }
-  return text.empty() ? "one device" : text;
-}
-
 std::string row(const char* label, const std::string& value) {
   constexpr std::size_t indent = 15;
   return fmt::format("  {:<13}{}", label, wrap(value, indent).substr(indent));
@@ -67,14 +55,6 @@ std::string listed(const std::string& title, const std::vector<std::string>& ent
 }
 
 }  // namespace
-
-std::string with_commas(long long value) {
-  std::string digits = std::to_string(value);
-  for (int at = static_cast<int>(digits.size()) - 3; at > (value < 0 ? 1 : 0); at -= 3) {
-    digits.insert(static_cast<std::size_t>(at), ",");
-  }
-  return digits;
-}
 
 std::string job_text(const Job& job) {
   const Node& node = job.cluster.node;
@@ -100,7 +80,7 @@ std::string summary_text(const Job& job, const Prediction& p) {
                                 format(FlopsPerSecond::base(flops)), format_percent(p.hfu)));
   out += row("memory", fit_text(job, p) + fmt::format(" (worst stage {}; P10-P90 {} to {})", p.memory.stage,
                                                       format(p.memory_p10), format(p.memory_p90)));
-  return out + row("placement", placement_text(p.placement));
+  return out + row("placement", describe_placement(p.placement));
 }
 
 std::string waterfall_text(const Prediction& p) {

@@ -2,6 +2,7 @@
 // A prediction as a person reads it: shared by plan and predict.
 #include <string>
 
+#include "meshwright/core/grouped.hpp"
 #include "meshwright/parallel/prediction.hpp"
 
 namespace meshwright::cli {
@@ -18,7 +19,5 @@ std::string memory_text(const Job& job, const Prediction& prediction);
 std::string flags_text(const Job& job, const Layout& layout, const std::string& dialect);
 /// "Warnings" and "Assumptions" lists, each left out when empty.
 std::string notes_text(const std::vector<std::string>& warnings, const std::vector<std::string>& assumptions);
-/// 16384 -> "16,384".
-std::string with_commas(long long value);
 
 }  // namespace meshwright::cli

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "meshwright/capacity/json.hpp"
+#include "meshwright/capacity/report.hpp"
 #include "meshwright/core/units.hpp"
 #include "prediction_text.hpp"
 #include "table.hpp"
@@ -66,28 +67,10 @@ RunEstimate run_of(const Catalog& catalog, const Job& job, const Prediction& pre
 }
 
 std::string run_text(const RunEstimate& e) {
-  const bool priced = e.rented || e.unpriced.empty();
   Table table({{"", Align::left}, {"", Align::left}});
-  table.add({"tokens", fmt::format("{} in {} steps", format_count(e.tokens), with_commas(e.steps))});
-  table.add({"time", fmt::format("{:.1f} days, {} GPU-hours", e.wall.value() / 86400, format_count(e.gpu_hours))});
-  table.add({"goodput", fmt::format("{}, {:.0f} interruptions{}", format_percent(e.goodput), e.interruptions,
-                                    e.mtbf.value() > 0 ? fmt::format(", one in {}", format(e.mtbf)) : "")});
-  table.add(
-      {"checkpoint",
-       fmt::format("{} every {}{}", format(e.checkpoint), format(e.checkpoint_interval),
-                   e.peer_interval.value() > 0 ? fmt::format(", to a peer every {}", format(e.peer_interval)) : "")});
-  table.add({"step", fmt::format("median {}, p99 {} with stragglers; {} spare hosts", format(e.step_p50),
-                                 format(e.step_p99), e.spares)});
-  table.add({"cost", priced ? fmt::format("{} {}, {} a trillion tokens", format(Dollars::base(e.cost.value)),
-                                          e.rented ? "of rent" : "of an owned cluster",
-                                          format(Dollars::base(e.usd_per_trillion_tokens)))
-                            : fmt::format("not known: no price of {} (--assume, --gpu-hour)", e.unpriced.front())});
-  if (!e.rented && priced) table.add({"purchase", format(Dollars::base(e.capex.value))});
-  table.add({"power", fmt::format("{} at the meter, {} provisioned, {:.0f} MWh, {:.0f} t CO2e", format(e.power),
-                                  format(e.provisioned), e.energy.value() / 3.6e9, e.carbon_kg / 1000)});
-  if (!e.power_known) table.add({"", "without the accelerators, whose power is not published"});
+  for (const html::Fact& fact : run_facts(e)) table.add({fact.label, fact.text});
   std::string out = bold("Run") + "\n" + table.render() + "\n" + terms_text("wall time", e.time, false) + "\n";
-  if (priced) out += terms_text(e.rented ? "rent" : "cost", e.cost, true) + "\n";
+  if (e.rented || e.unpriced.empty()) out += terms_text(e.rented ? "rent" : "cost", e.cost, true) + "\n";
   return out;
 }
 

@@ -54,6 +54,23 @@ std::vector<Objective> listed_objectives(const std::string& text, const std::str
   return out;
 }
 
+/// "tp=8,order=tp-cp-ep-dp-pp" without its order of ranks, which is no axis but the whole numbering.
+std::string without_order(std::string_view text, std::optional<RankOrder>& order) {
+  constexpr std::string_view key = "order=";
+  std::string left;
+  if (text.find(key) == std::string_view::npos) return std::string(text);
+  while (!text.empty()) {
+    const std::string_view part = text.substr(0, text.find(','));
+    text.remove_prefix(std::min(text.size(), part.size() + 1));
+    const std::size_t begin = std::min(part.find_first_not_of(' '), part.size());
+    if (part.substr(begin).starts_with(key))
+      order = read_order(part.substr(begin + key.size()), "--fix: order");
+    else
+      left.append(left.empty() ? "" : ",").append(part);
+  }
+  return left;
+}
+
 std::string objective_names() {
   std::string out;
   for (const Objective& row : objectives()) out += (out.empty() ? "" : ", ") + row.name;
@@ -63,7 +80,7 @@ std::string objective_names() {
 }  // namespace
 
 void add_search_options(CLI::App& command, SearchChoices& c) {
-  command.add_option("--fix", c.fixed, "Axes that are given: tp=8,pp=4 or recompute=none")
+  command.add_option("--fix", c.fixed, "Axes that are given: tp=8,mb=2,recompute=none, or order=tp-cp-ep-dp-pp")
       ->type_name("AXIS=VALUE,")
       ->check(some_text());
   command.add_option("--exclude", c.excluded, "Axes to leave alone, or single values: cp,zero_stage=3")
@@ -94,7 +111,10 @@ PlanOptions plan_options(const SearchChoices& c, const Job& job, const std::vect
   PlanOptions plan{.search = c.options};
   SearchOptions& options = plan.search;
   for (const std::string& text : c.why_not) fix(plan.why_not, text, "--why-not");
-  for (const std::string& text : c.fixed) fix(options.space.filter, text, "--fix");
+  for (const std::string& text : c.fixed) {
+    const std::string axes = without_order(text, options.space.order);
+    if (!axes.empty()) fix(options.space.filter, axes, "--fix");
+  }
   for (const std::string& text : c.excluded) exclude(options.space.filter, text, "--exclude");
   if (!c.max_memory.empty()) options.max_memory = memory_limit(c.max_memory, job);
   if (!c.objective.empty()) options.objective = picked(c.objective, "--objective", others);

@@ -88,8 +88,9 @@ void Table::add_heading(std::string text) { rows_.push_back({"\n" + std::move(te
 
 namespace {
 
-/// Takes columns from the widest text column, one at a time, until the table fits.
-void narrow(std::vector<std::size_t>& widths, const std::vector<Column>& columns, std::size_t width) {
+/// Takes columns from the widest text column that may be `narrowed`, one at a time, until the table fits.
+template <class May>
+void narrow(std::vector<std::size_t>& widths, const std::vector<Column>& columns, std::size_t width, May narrowed) {
   constexpr std::size_t least = 12;
   std::size_t sum = 2 * (columns.empty() ? 0 : columns.size() - 1);
   for (const std::size_t w : widths) sum += w;
@@ -97,7 +98,7 @@ void narrow(std::vector<std::size_t>& widths, const std::vector<Column>& columns
     std::size_t victim = columns.size();
     for (std::size_t c = 0; c < columns.size(); ++c) {
       const bool wider = victim == columns.size() || widths[c] > widths[victim];
-      if (columns[c].align == Align::left && widths[c] > least && wider) victim = c;
+      if (columns[c].align == Align::left && widths[c] > least && wider && narrowed(c)) victim = c;
     }
     if (victim == columns.size()) break;
     --widths[victim];
@@ -120,6 +121,7 @@ std::vector<std::string> lines_of(const std::string& cell, std::size_t width, bo
 }  // namespace
 
 std::string Table::render(std::size_t width) const {
+  const bool cuts = width > 0 || terminal().bounded;
   if (width == 0) width = terminal().width;
   std::vector<std::size_t> widths;
   for (std::size_t c = 0; c < columns_.size(); ++c) {
@@ -129,10 +131,10 @@ std::string Table::render(std::size_t width) const {
     }
     widths.push_back(widest);
   }
-  narrow(widths, columns_, width);
+  narrow(widths, columns_, width, [&](std::size_t c) { return cuts || c == folded_; });
   std::size_t sum = 2 * (columns_.empty() ? 0 : columns_.size() - 1);
   for (const std::size_t w : widths) sum += w;
-  const std::string gap(sum > width ? 1 : 2, ' ');  // figures are never cut
+  const std::string gap(cuts && sum > width ? 1 : 2, ' ');  // figures are never cut
   const auto line = [&](const std::vector<std::string>& cells) {
     std::string out;
     for (std::size_t c = 0; c < columns_.size(); ++c)

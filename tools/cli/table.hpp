@@ -1,5 +1,5 @@
 #pragma once
-// Tables for people: aligned, as wide as the terminal (100 columns in a pipe), bold heads on a terminal.
+// Tables for people: aligned, as wide as the terminal (as wide as they need in a pipe), bold heads on a terminal.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,7 +21,7 @@ class Table {
   void add_heading(std::string text);
   bool empty() const { return rows_.empty(); }
   /// The text, with two spaces between columns; where a line would pass `width` (0 = the terminal's), the widest
-  /// left-aligned columns are cut or, with `folded` cells, go on in further lines.
+  /// left-aligned columns are cut or, with `folded` cells, go on in further lines. A pipe gets nothing cut.
   std::string render(std::size_t width = 0) const;
   /// Cells of column `column` that are too wide go on below instead of being cut.
   Table& fold(std::size_t column) {

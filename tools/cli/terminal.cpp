@@ -31,12 +31,13 @@ bool utf8_locale() {
   return false;
 }
 
+/// Of the terminal, or as COLUMNS says; 0 = neither.
 std::size_t columns() {
   if (const auto said = parse_number(variable("COLUMNS")); said && *said >= 1)
     return static_cast<std::size_t>(std::min(*said, 1e6));
   winsize size{};
-  if (isatty(STDOUT_FILENO) != 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
-  return usual;
+  if (isatty(STDOUT_FILENO) == 0) return 0;
+  return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : usual;
 }
 
 bool shows_styles() { return isatty(STDOUT_FILENO) != 0 && variable("NO_COLOR").empty() && variable("TERM") != "dumb"; }
@@ -44,7 +45,10 @@ bool shows_styles() { return isatty(STDOUT_FILENO) != 0 && variable("NO_COLOR").
 }  // namespace
 
 Terminal& terminal() {
-  static Terminal found{shows_styles(), utf8_locale(), std::clamp(columns(), narrowest, widest)};
+  static Terminal found = [] {
+    const std::size_t wide = columns();
+    return Terminal{shows_styles(), utf8_locale(), wide == 0 ? usual : std::clamp(wide, narrowest, widest), wide > 0};
+  }();
   return found;
 }
 

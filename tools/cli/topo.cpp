@@ -8,10 +8,12 @@
 
 #include "command.hpp"
 #include "measured.hpp"
+#include "meshwright/core/limits.hpp"
 #include "meshwright/core/text.hpp"
 #include "meshwright/core/units.hpp"
 #include "meshwright/hardware/catalog.hpp"
 #include "meshwright/hardware/cluster_file.hpp"
+#include "meshwright/hardware/network.hpp"
 #include "meshwright/topology/analysis.hpp"
 #include "meshwright/topology/bill.hpp"
 #include "meshwright/topology/import.hpp"
@@ -124,7 +126,7 @@ void run_import(const ImportOptions& options, const Globals& globals) {
 Cluster cluster_of(const ClusterOptions& options, const Globals& globals) {
   ClusterSpec spec =
       narrowed(cluster_spec_of(options.cluster, "CLUSTER"), options.nodes, options.gpus, options.cluster);
-  if (!options.topology.empty()) spec.network.topology = options.topology;
+  if (!options.topology.empty()) spec.network.topology = topology_named(options.topology);
   Cluster cluster = complete(spec, load_catalog(globals.hardware));
   constexpr int most = 1 << 17;  // beyond, the graph takes minutes
   if (cluster.accelerators() > most) {
@@ -327,8 +329,8 @@ void run_check(const ClusterOptions& options, const Globals& globals) {
 std::shared_ptr<ClusterOptions> add_cluster_options(CLI::App& app) {
   auto options = std::make_shared<ClusterOptions>();
   app.add_option("CLUSTER", options->cluster, "Reference cluster, node, accelerator or cluster file")->required();
-  app.add_option("--nodes", options->nodes, "Nodes, where CLUSTER is a node")->check(whole_number(1, 1 << 24));
-  app.add_option("--gpus", options->gpus, "Accelerators to take of it")->check(whole_number(1, 1 << 24));
+  app.add_option("--nodes", options->nodes, "Nodes, where CLUSTER is a node")->check(whole_number(1, largest_count));
+  app.add_option("--gpus", options->gpus, "Accelerators to take of it")->check(whole_number(1, largest_count));
   app.add_option("--topology", options->topology, "Another network: fat-tree, rail-only, dual-plane, torus-3d, ...");
   app.add_flag("--json", options->json, "One JSON document on stdout");
   return options;

@@ -17,11 +17,13 @@ struct NcclTestsLog {
   std::string accelerator;               ///< as the "Rank" lines print it, "NVIDIA H100 80GB HBM3"
   std::string version;                   ///< "2.19.3" where NCCL_DEBUG printed it
   std::vector<MeasuredRow> rows;         ///< out of place
+  bool in_rings = false;                 ///< of a type that NVLink switches don't reduce (int8)
   std::vector<std::string> remarks;      ///< NCCL's own lines (NCCL INFO / WARN), for diagnose()
 };
 
-/// Parses a log. Rows are lines of "size count type [redop] [root] time algbw busbw ...", with or without the in-place
-/// columns, behind any prefix that a launcher adds ("0: ", "[1,0]<stdout>:"). Throws Error(name, ...) without a row.
+/// Parses a log, or the table that `meshwright collective` prints. Rows are lines of "size count type [redop] [root]
+/// time algbw busbw ...", with or without the in-place columns, behind any prefix that a launcher adds ("0: ",
+/// "[1,0]<stdout>:"). Throws Error(name, ...) without a row.
 NcclTestsLog read_nccl_tests_log(std::string_view text, std::string name);
 /// A table of the log on a cluster. Collective and ranks must be known: from the log or as given (0 = the log's).
 CollectiveTable table_of_log(const NcclTestsLog& log, const Cluster& cluster, std::optional<Collective> collective = {},

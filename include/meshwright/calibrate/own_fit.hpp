@@ -29,6 +29,7 @@ struct OwnFit {
   Knowledge known;                           ///< of the same figures, in their order
   int runs = 0;                              ///< configurations
   double error_before = 0, error_after = 0;  ///< mean absolute relative errors of step times
+  bool within_noise = false;                 ///< the runs are off by no more than single runs are: no figure moved
 };
 
 /// A run as the fit takes it.
@@ -45,7 +46,8 @@ std::vector<OwnRun> own_runs(std::span<const RunRecord> records, const Spread& s
 /// The most probable figures given the runs (Gauss-Newton on the log of step times, the predictor linearised anew in
 /// every step), with log-normal priors about what the catalogue says. A prior is as wide as the fit to published runs
 /// left the figure and as sites lie apart (`spread`); what no figure explains is noise of the size that published runs
-/// have, more of it where a run doesn't fit at all. Runs are of one site: one device of each kind, one fabric.
+/// have, more of it where a run doesn't fit at all. Runs that are off by no more than that move nothing, and still make
+/// figures surer. Runs are of one site: one device of each kind, one fabric.
 OwnFit fit_own(std::span<const OwnRun> runs, const Spread& spread = published_spread());
 /// The job with the figures that were fitted.
 Job with_own(const Job& job, const OwnFit& fit);

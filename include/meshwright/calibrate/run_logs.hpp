@@ -32,6 +32,7 @@ struct RunLog {
                        ///< "model_tflops_per_gpu"
   LoggedSteps steps;
   double global_batch = 0;           ///< sequences a step, where a step line says them; 0 otherwise
+  double processes = 0, nodes = 0;   ///< that a launch configuration starts; 0 = it does not say
   std::optional<Bytes> peak_memory;  ///< the largest that the log shows
   std::vector<std::string> notes;    ///< sick steps, cut lines, batch ramps: one sentence each
 };
@@ -40,9 +41,10 @@ struct RunLog {
 /// and progress bars are understood. Throws Error(path, ...) where no known stack's step line is in it.
 RunLog read_run_log(const std::filesystem::path& path);
 
-/// Reads a launch configuration: YAML, TOML or JSON by the file's extension, else the command line of a script. The
-/// stack is `framework`, or the one most of whose arguments stand there. What it tells stands in `settings`, what was
-/// not understood in `notes`; there are no steps. Throws Error(path, ...) where no known stack's arguments are in it.
+/// Reads a launch configuration: YAML, TOML or JSON by the file's extension, else the command line of a script, with
+/// what torchrun, deepspeed, accelerate, srun and #SBATCH say of processes and nodes. The stack is `framework`, or the
+/// one most of whose arguments stand there. What it tells stands in `settings`, what was not understood in `notes`;
+/// there are no steps. Throws Error(path, ...) where no known stack's arguments are in it.
 RunLog read_launch(const std::filesystem::path& path, std::string_view framework = {});
 
 /// What a log does not say, from the command line: names as `plan` takes them, or a job file whose members fill in and

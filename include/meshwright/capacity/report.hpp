@@ -5,8 +5,15 @@
 
 #include "meshwright/capacity/explain.hpp"
 #include "meshwright/capacity/questions.hpp"
+#include "meshwright/core/html.hpp"
 
 namespace meshwright::capacity {
+
+/// Days, goodput, money and power of a run in words, by the keys of its JSON.
+std::vector<html::Fact> run_facts(const RunEstimate& estimate);
+/// The same as a section of a page, where its time and its money go, and what it assumes. `prefix` stands before the
+/// keys ("best/run/").
+std::string run_html(const RunEstimate& estimate, const RunAssumptions& assumptions, const std::string& prefix);
 
 /// What was asked and answered.
 struct Report {

@@ -61,6 +61,7 @@ struct Algorithm {
   Schedule (*schedule_of)(const Shape&) = nullptr;
   bool pipelined = false;  ///< takes Shape::segments
   bool routed = false;     ///< takes Shape::token_nodes and token_ranks
+  bool pairs = false;      ///< its schedule lists a transfer for every pair of ranks
   Means means = Means::ranks;
   bool concurrent_levels = false;  ///< all levels are busy in every round: their times overlap, they don't add up
   std::span<const Stage> stages{};

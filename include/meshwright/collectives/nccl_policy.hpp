@@ -66,6 +66,10 @@ struct NcclForce {
 NcclForce read_nccl_force(std::string_view algorithms, std::string_view protocols, Collective collective,
                           const std::string& where);
 
+/// NVLink switches reduce numbers of that type, by nccl-tests' name ("half", "int8"); an empty or unknown one counts as
+/// float. What they don't goes in rings.
+bool nvls_reduces(std::string_view type);
+
 /// One algorithm and protocol: t(bytes) = latency + bytes / bandwidth, before size-dependent corrections.
 struct NcclLine {
   Seconds latency{};

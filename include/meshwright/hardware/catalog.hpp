@@ -43,6 +43,8 @@ struct CatalogData {
   const Nic& nic(std::string_view name, const std::string& where = "hardware") const;
   const Switch& switch_named(std::string_view name, const std::string& where = "hardware") const;
   const FabricKind& fabric(std::string_view name, const std::string& where = "hardware") const;
+  /// The kind of sockets over the kernel, which libraries fall back to.
+  const FabricKind& kernel_fabric() const;
   const Node& node(std::string_view name, const std::string& where = "hardware") const;
   const ReferenceCluster& cluster(std::string_view name, const std::string& where = "hardware") const;
 
@@ -94,6 +96,7 @@ class Catalog {
   const FabricKind& fabric(std::string_view name, const std::string& where = "hardware") const {
     return data_->fabric(name, where);
   }
+  const FabricKind& kernel_fabric() const { return data_->kernel_fabric(); }
   const Node& node(std::string_view name, const std::string& where = "hardware") const {
     return data_->node(name, where);
   }

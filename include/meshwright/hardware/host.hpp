@@ -16,6 +16,7 @@ struct HostKind {
   BytesPerSecond link{};  ///< to accelerators of `vendor` on its board; zero = PCIe
   std::string vendor;
   BytesPerSecond socket_link{};  ///< peer-to-peer, from one socket to the next; zero = by the generation of the slots
+  Seconds socket_latency{};      ///< of that way, one crossing
   bool x86 = true;
   std::string nccl_vendor;  ///< "intel", "amd": as which NCCL tunes for it; "" = neither
 };

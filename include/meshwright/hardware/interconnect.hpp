@@ -81,6 +81,7 @@ struct FabricKind {
   Seconds hop{};                  ///< one switch and the cable to it, as seen by a 64-byte message
   double tier_efficiency = 1;     ///< achieved over line rate above the leaf, as it is usually routed
   bool by_plugin = false;         ///< NCCL reaches it through a network plug-in only
+  bool negotiates = false;        ///< connections agree on extensions (NCCL_IB_ECE_ENABLE), at times on a slow path
   bool switched = true;           ///< false: accelerators are wired to each other (ICI)
   std::string switches;           ///< fabric of the catalogue's switches that it is built of
   BytesPerSecond reduces_from{};  ///< its switches reduce, as far as they can, from this NIC rate on; zero = they don't

@@ -8,19 +8,37 @@
 
 namespace meshwright::hardware {
 
+/// What the builders of a topology, its check and its bill go by: one row a topology.
+struct TopologyKind {
+  std::string_view name;
+  bool rails = false;                      ///< a leaf takes one NIC of each node
+  bool joined = true;                      ///< rails and planes meet in switches above
+  bool whole_nics = false;                 ///< NIC i is in plane i; else each NIC has a port in every plane
+  bool free_planes = true;                 ///< there may be fewer planes than NICs
+  int planes = 1;                          ///< at least, where NICs have a port in each
+  bool one_switch = false;                 ///< no uplinks
+  bool direct_groups = false;              ///< groups of switches are joined pair by pair
+  ScaleUpKind wiring = ScaleUpKind::none;  ///< tori: of the accelerators, whose links are the network
+  int dimensions = 0;                      ///< of a torus
+};
+/// The row of a network's topology, a slice behind its name or not. Error("network/topology", ...) where there is none.
+const TopologyKind& topology_kind(std::string_view topology);
 /// Names of the topologies.
 const std::vector<std::string>& topologies();
-bool is_torus(ScaleUpKind kind);
+/// What else they are called: "leaf-spine", "clos" and "spine-leaf" are fat trees, "rail-optimized" is spelled so.
+const std::vector<std::string>& topology_aliases();
+/// The topology that a name or alias stands for; what stands for none as it is.
+std::string topology_named(std::string_view text);
+bool is_torus(ScaleUpKind wiring);
 /// "torus-2d" or "torus-3d" for accelerators that are wired as one; "" for others.
-std::string torus_of(ScaleUpKind kind);
+std::string torus_of(ScaleUpKind wiring);
 /// The accelerators' own wiring is the network: a torus, without NICs.
 bool is_torus_network(const Cluster& cluster);
 
-/// Independent copies of the network: one; as many as stated; two of "dual-plane"; one a NIC of "multi-plane" and
-/// "rail-only".
+/// Independent copies of the network: as many as stated, at least TopologyKind::planes; where they take whole NICs, one
+/// a NIC unless fewer are stated.
 int planes_of(const Cluster& cluster);
-/// Ports of one NIC, each in a plane of its own, that share its bandwidth. Planes of "multi-plane" and "rail-only" take
-/// whole NICs.
+/// Ports of one NIC, each in a plane of its own, that share its bandwidth; one where planes take whole NICs.
 int ports_a_nic(const Cluster& cluster);
 
 /// Error(where, ...) where the network as described cannot be built for the cluster's node: tori of NICs, NICs of tori,
@@ -32,6 +50,11 @@ void check_network(const Cluster& cluster, const std::string& where);
 BytesPerSecond pcie_bandwidth(const CatalogData& catalog, double giga_transfers, int lanes);
 /// The slots of a cluster's nodes, of `lanes`: the generation that the node states, else the usual one.
 BytesPerSecond slot_bandwidth(const Cluster& cluster, int lanes = 16);
+
+/// One crossing of a slot, and of a scale-up link: of the catalogue's links (a link that states none takes as long as
+/// a slot).
+Seconds slot_latency(const Cluster& cluster);
+Seconds scale_up_latency(const Cluster& cluster);
 
 /// A rate and what limits it.
 struct Limited {

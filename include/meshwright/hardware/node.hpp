@@ -41,9 +41,7 @@ struct Node {
 /// The scale-out network as designed. `oversubscription[t]` is downlink:uplink at tier t (0 = leaf); 1 = full
 /// bisection.
 struct Network {
-  std::string topology = "rail-optimised";  ///< a builder of topology/: "fat-tree", "rail-optimised", "rail-only",
-                                            ///< "dual-plane", "multi-plane", "dragonfly", "dragonfly+", "torus-2d",
-                                            ///< "torus-3d", "single-switch"
+  std::string topology = "rail-optimised";  ///< a row of topologies() (network.hpp), a torus with its slice or not
   int tiers = 0;                            ///< 0 = the fewest that fit
   std::vector<double> oversubscription;     ///< missing entries are 1
   std::vector<int> reach;                   ///< accelerators below one unit of a tier (leaf set, pod) where the radix

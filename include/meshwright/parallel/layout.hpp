@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "meshwright/core/limits.hpp"
 #include "meshwright/core/reader.hpp"
 #include "meshwright/parallel/context_kind.hpp"
 #include "meshwright/parallel/schedule.hpp"
@@ -53,7 +54,7 @@ constexpr std::string_view name(StageSplit s) { return stage_split_names[static_
 inline constexpr int largest_tensor_degree = 1 << 12;  ///< tp, etp
 inline constexpr int largest_degree = 1 << 16;         ///< cp, pp, ep, micro_batch
 inline constexpr int largest_virtual_degree = 1 << 12;
-inline constexpr int largest_data_degree = 1 << 24;  ///< dp, and accelerators
+inline constexpr int largest_data_degree = largest_count;  ///< dp, and accelerators
 
 /// Degrees multiply to the number of accelerators: tp * cp * pp * dp. Experts fold over dp * cp * tp: ep * etp divides
 /// it.
@@ -93,6 +94,7 @@ struct LayoutField {
   int least = 0, most = 0;                 ///< what may be said
   std::span<const std::string_view> names = {};  ///< of the values 0, 1, ...; empty for numbers and switches
   bool is_switch = false;
+  std::optional<int> plain = {};  ///< what a search that leaves it out keeps to; none: a value has to be named
   std::string_view (*row_name)(const Layout& layout) = nullptr;  ///< where another table's row is held, in it or not
 };
 /// All but `stages` and `order`, in the order in which they are written.

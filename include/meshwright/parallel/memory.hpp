@@ -11,6 +11,8 @@
 
 namespace meshwright::parallel {
 
+struct Band;
+
 /// One section of the model, for one micro-batch on one rank.
 struct BlockMemory {
   std::array<Bytes, 3> kept;               ///< activations kept until the backward pass, by Recompute
@@ -77,6 +79,7 @@ Bytes logged_peak(const Job& job, const Layout& layout);
 /// The probability that the peak stays below the usable memory, by how far measured peaks lie from predicted ones
 /// (memory_band() of band.hpp).
 double fits_probability(const Job& job, const Memory& memory);
+double fits_probability(const Band& memory_band, const Job& job, const Memory& memory);
 /// Whether a plan may rest on it: more likely to fit than not.
 inline bool plannable(const MemoryConstants& constants, const Memory& memory) noexcept {
   return memory.reserved <= constants.usable;

@@ -6,6 +6,9 @@
 
 namespace meshwright::parallel {
 
+/// "tp: 8 on nvlink4; dp: 4 on infiniband leaf": where the groups of each axis of more than one rank sit.
+std::string describe_placement(const Placement& placement);
+
 /// Head of a page: the job in words, as escaped HTML.
 std::string job_html(const Job& job);
 /// Figures, waterfall, memory, timeline and terms of one layout. Keys of the figures are those of the prediction's JSON

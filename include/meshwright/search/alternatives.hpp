@@ -19,8 +19,9 @@ struct Alternative {
 
 /// Where a search of `job` found nothing: the nearest smaller and larger global batch for which something runs, and the
 /// nearest smaller and larger accelerator count (of accelerator_counts(), up to 64 times as many on more of the same
-/// nodes). Batches are left out where some layout satisfies every rule and only memory stands in its way. Empty where
-/// none of them helps.
+/// nodes); beside one that leaves more than 5 % of what its neighbours reach a GPU, the nearest that does not. Batches
+/// are left out where some layout satisfies every rule and only memory stands in its way. Empty where none of them
+/// helps.
 std::vector<Alternative> nearest_that_run(const Job& job, const SearchOptions& options);
 
 /// At most two counts of at least half the accelerators that `best` uses: the fastest one if its step is no longer, and

@@ -11,7 +11,7 @@
 
 namespace meshwright::search {
 
-/// A field of Layout that a search gives values to.
+/// The fields of a layout by their place in layout_fields(); a search gives values to them.
 enum class Axis {
   tp,
   cp,
@@ -23,11 +23,11 @@ enum class Axis {
   micro_batch,
   zero_stage,
   hsdp_shard,
+  sequence_parallel,
   recompute,
   recompute_layers,
   schedule,
   stage_split,
-  sequence_parallel,
   overlap_grad_reduce,
   overlap_param_gather,
   tp_comm_overlap,
@@ -37,7 +37,7 @@ enum class Axis {
 };
 inline constexpr std::size_t axis_count = static_cast<std::size_t>(Axis::cp_kind) + 1;
 
-/// One axis: a new one is a row here and, where several values are tried, a loop in space.cpp.
+/// One axis: its field of a layout; where a search tries several values, a loop in space.cpp.
 struct AxisRow {
   Axis axis;
   std::string_view name;                    ///< as in a layout's JSON

@@ -35,6 +35,9 @@ struct SearchOptions {
   std::function<bool(const Progress&)> progress{};
 };
 
+/// The same search for its best layout alone, on the job's accelerators.
+SearchOptions best_only(SearchOptions options);
+
 /// A term of the step, and how much more of it one layout has than another.
 struct Difference {
   std::string term;  ///< field of StepTime

@@ -26,7 +26,8 @@ struct Level {
   std::string link;       ///< what limits it: "nvlink4", "infiniband leaf", "roce core (7:1)"
 };
 
-/// Place of every group of one axis (they are alike). The product of `ranks` is the group size.
+/// Place of every group of one axis (they are alike). The product of `ranks` is the group size; of a group that no
+/// alike blocks make (13 = 7 + 6) it is that of blocks as large as the largest, at the bandwidth of the smallest.
 struct GroupPlace {
   std::vector<Level> levels;  ///< levels with one rank are left out; empty for a group of one
   int size() const {
@@ -43,7 +44,7 @@ struct GroupPlace {
 /// Place of groups of `size` ranks that are `stride` apart in rank order, ranks filling nodes in order. All groups of
 /// the axis communicate at once: ranks that share a NIC or an oversubscribed uplink share its bandwidth. Groups are
 /// laid inside scale-up domains wherever all of them find room (Cluster::scale_up_domains; 256 ranks sit as 4 x 64 in
-/// domains of 72); those that don't are cut into the largest blocks that do.
+/// domains of 72); those that don't are cut into the largest blocks that do, alike where that makes no part smaller.
 GroupPlace place_group(const Cluster& cluster, int size, int stride);
 
 /// Edges of the slice of a torus that `accelerators` take: as near to a cube as its divisors allow, short edges first.

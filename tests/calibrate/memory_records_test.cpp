@@ -3,16 +3,34 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <filesystem>
 #include <iostream>
 
+#include "meshwright/calibrate/run_records.hpp"
 #include "meshwright/parallel/constraints.hpp"
 #include "meshwright/parallel/memory.hpp"
-#include "parallel/records.hpp"
 
-namespace meshwright::parallel {
+namespace meshwright::calibrate {
 namespace {
 
-constexpr double gib = 1073741824.0;
+using namespace parallel;
+
+std::string records_folder() {
+  const char* folder = std::getenv("MESHWRIGHT_RECORDS");
+  return folder == nullptr ? "" : folder;
+}
+
+/// Records of runs-<set>.jsonl with a measured peak.
+std::vector<RunRecord> memory_records(const std::string& set) {
+  std::vector<RunRecord> records;
+  const auto path = std::filesystem::path(records_folder()) / "runs" / ("runs-" + set + ".jsonl");
+  for (const Reader& line : Reader::lines(path)) {
+    RunRecord record = read_run_record(line, builtin_catalog());
+    if (!record.skipped && record.measured.peak_memory) records.push_back(std::move(record));
+  }
+  return records;
+}
 
 #define NEEDS_RECORDS() \
   if (records_folder().empty()) GTEST_SKIP() << "MESHWRIGHT_RECORDS names no folder of training records: left out"
@@ -24,8 +42,8 @@ struct Errors {
 /// Absolute relative errors of a set.
 Errors errors_of(const std::string& set) {
   std::vector<double> errors;
-  for (const MemoryRecord& record : memory_records(set)) {
-    errors.push_back(std::abs(logged_peak(record.job, record.layout).value() / gib / record.peak_gib - 1));
+  for (const RunRecord& record : memory_records(set)) {
+    errors.push_back(std::abs(logged_peak(record.job, record.layout) / *record.measured.peak_memory - 1));
   }
   std::sort(errors.begin(), errors.end());
   Errors e;
@@ -61,9 +79,9 @@ TEST(MemoryRecords, Nanotron) {
 }
 
 /// The sweep's four models, from its own runs.
-std::vector<std::pair<std::string, MemoryRecord>> sweep_models() {
-  std::vector<std::pair<std::string, MemoryRecord>> models;
-  for (const MemoryRecord& record : memory_records("ultrascale")) {
+std::vector<std::pair<std::string, RunRecord>> sweep_models() {
+  std::vector<std::pair<std::string, RunRecord>> models;
+  for (const RunRecord& record : memory_records("ultrascale")) {
     const std::string name = record.id.substr(11, record.id.find('-', 11) - 11);  // "ultrascale-us8-n4-..."
     const auto same = [&](const auto& m) { return m.first == name; };
     if (std::none_of(models.begin(), models.end(), same)) models.emplace_back(name, record);
@@ -71,22 +89,22 @@ std::vector<std::pair<std::string, MemoryRecord>> sweep_models() {
   return models;
 }
 
-MemoryRecord failed_run(const Reader& r, MemoryRecord base) {
+RunRecord failed_run(const Reader& r, RunRecord base) {
   Layout& l = base.layout;
   l.tp = r.at("TP").integer(), l.pp = r.at("PP").integer(), l.dp = r.at("DP").integer();
   l.micro_batch = r.at("MBS").integer(), l.zero_stage = r.at("ZeRO").integer();
   l.sequence_parallel = l.tp > 1;
-  const double capacity = base.job.cluster.accelerator.memory_capacity.value();
-  base.job = with_capacity(
-      test_job(base.job.model, l.accelerators(), base.job.seq_len, r.at("GBS").integer(), base.job.framework.name),
-      capacity);
+  base.job = parallel::with(base.job, [&](JobSpec& spec) {
+    spec.global_batch = r.at("GBS").integer();
+    spec.cluster.nodes = 0, spec.cluster.accelerators = l.accelerators();
+  });
   return base;
 }
 
 TEST(MemoryRecords, WhatRanFitsAndWhatFailedMostlyDoesNot) {
   NEEDS_RECORDS();
   int ran = 0, ran_fits = 0, failed = 0, refused = 0, failed_over = 0;
-  for (const MemoryRecord& record : memory_records("ultrascale")) {
+  for (const RunRecord& record : memory_records("ultrascale")) {
     ++ran;
     ran_fits += fit(record.job, memory(record.job, record.layout)) != Fit::does_not_fit ? 1 : 0;
   }
@@ -96,7 +114,7 @@ TEST(MemoryRecords, WhatRanFitsAndWhatFailedMostlyDoesNot) {
     const std::string name = line.at("model").string();
     const auto base = std::find_if(models.begin(), models.end(), [&](const auto& m) { return m.first == name; });
     if (base == models.end()) continue;
-    const MemoryRecord run = failed_run(line, base->second);
+    const RunRecord run = failed_run(line, base->second);
     ++failed;
     if (refused_by(run.job, run.layout) != nullptr) {
       ++refused;
@@ -111,4 +129,4 @@ TEST(MemoryRecords, WhatRanFitsAndWhatFailedMostlyDoesNot) {
 }
 
 }  // namespace
-}  // namespace meshwright::parallel
+}  // namespace meshwright::calibrate
