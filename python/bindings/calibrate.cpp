@@ -61,17 +61,21 @@ py::tuple fitted_runs(const Paths& files, const std::optional<std::filesystem::p
 }  // namespace
 
 void bind_calibrate(py::module_& module) {
-  py::class_<LogCompletion>(module, "_LogCompletion",
-                            "What a log does not say: names as `plan` takes them, 0 = nothing.")
-      .def(py::init([](std::string model, std::string cluster, int nodes, int gpus, int seq_len) {
-             return LogCompletion{std::move(model), std::move(cluster), nodes, gpus, seq_len, ""};
-           }),
-           py::kw_only(), py::arg("model") = "", py::arg("cluster") = "", py::arg("nodes") = 0, py::arg("gpus") = 0,
-           py::arg("seq_len") = 0);
-  module.def("_checked_runs", &checked_runs, py::arg("files"), py::arg("hardware"), py::arg("completion"), without_gil,
+  const auto checked = [](const Paths& files, const std::optional<std::filesystem::path>& hardware, std::string model,
+                          std::string cluster, int nodes, int gpus, int seq_len) {
+    return checked_runs(files, hardware, {std::move(model), std::move(cluster), nodes, gpus, seq_len, ""});
+  };
+  const auto fitted = [](const Paths& files, const std::optional<std::filesystem::path>& hardware,
+                         const std::string& description, std::string model, std::string cluster, int nodes, int gpus,
+                         int seq_len) {
+    return fitted_runs(files, hardware, description, {std::move(model), std::move(cluster), nodes, gpus, seq_len, ""});
+  };
+  module.def("_checked_runs", checked, py::arg("files"), py::arg("hardware"), py::kw_only(), py::arg("model") = "",
+             py::arg("cluster") = "", py::arg("nodes") = 0, py::arg("gpus") = 0, py::arg("seq_len") = 0, without_gil,
              "JSON text of `meshwright validate --json` for training runs.");
-  module.def("_fitted_runs", &fitted_runs, py::arg("files"), py::arg("hardware"), py::arg("description"),
-             py::arg("completion"), "(overlay as JSON text, figures, errors) of `meshwright calibrate runs`.");
+  module.def("_fitted_runs", fitted, py::arg("files"), py::arg("hardware"), py::arg("description"), py::kw_only(),
+             py::arg("model") = "", py::arg("cluster") = "", py::arg("nodes") = 0, py::arg("gpus") = 0,
+             py::arg("seq_len") = 0, "(overlay as JSON text, figures, errors) of `meshwright calibrate runs`.");
 }
 
 }  // namespace meshwright::python

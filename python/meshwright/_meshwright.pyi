@@ -1267,11 +1267,11 @@ class Term:
         """
         Base units
         """
-def _checked_runs(files: typing.Sequence[str | os.PathLike[str]], hardware: str | os.PathLike[str] | None = None) -> str:
+def _checked_runs(files: typing.Sequence[str | os.PathLike[str]], hardware: str | os.PathLike[str] | None, *, model: str = '', cluster: str = '', nodes: int = 0, gpus: int = 0, seq_len: int = 0) -> str:
     """
     JSON text of `meshwright validate --json` for training runs.
     """
-def _fitted_runs(files: typing.Sequence[str | os.PathLike[str]], hardware: str | os.PathLike[str] | None = None, description: str = '') -> tuple[typing.Any, ...]:
+def _fitted_runs(files: typing.Sequence[str | os.PathLike[str]], hardware: str | os.PathLike[str] | None, description: str, *, model: str = '', cluster: str = '', nodes: int = 0, gpus: int = 0, seq_len: int = 0) -> tuple[typing.Any, ...]:
     """
     (overlay as JSON text, figures, errors) of `meshwright calibrate runs`.
     """

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import pages
-from ._meshwright import _checked_runs, _fitted_runs, _LogCompletion
+from ._meshwright import _checked_runs, _fitted_runs
 from .documents import Document
 
 #: One path or several.
@@ -82,8 +82,8 @@ def validate(
     published runs that ship with the package where none is given. `hardware` is a folder of overlays. What logs do
     not say (none says its machine) `model`, `cluster`, `nodes`, `gpus` and `seq_len` (tokens) do.
     """
-    completion = _LogCompletion(model=model, cluster=cluster, nodes=nodes, gpus=gpus, seq_len=seq_len)
-    return Validation(_checked_runs(_paths(records), hardware, completion))
+    files = _paths(records)
+    return Validation(_checked_runs(files, hardware, model=model, cluster=cluster, nodes=nodes, gpus=gpus, seq_len=seq_len))
 
 
 def calibrate(
@@ -103,8 +103,8 @@ def calibrate(
     """
     files = _paths(records)
     names = " ".join(file.name for file in files)
-    completion = _LogCompletion(model=model, cluster=cluster, nodes=nodes, gpus=gpus, seq_len=seq_len)
-    overlay, figures, outcome = _fitted_runs(files, hardware, f"fitted by meshwright.calibrate to {names}", completion)
+    overlay, figures, outcome = _fitted_runs(files, hardware, f"fitted by meshwright.calibrate to {names}", model=model,
+                                             cluster=cluster, nodes=nodes, gpus=gpus, seq_len=seq_len)
     return Calibration(overlay, json.dumps(figures), json.dumps(outcome))
 
 

@@ -246,22 +246,6 @@ TEST(NearestRun, OfAPublishedJobIsItself) {
   EXPECT_THAT(nearest->words, HasSubstr("4096 here"));
 }
 
-// Where the network differs it is said, and counts.
-TEST(NearestRun, KnowsTheNetwork) {
-  const Job fast = job_of(layouts()[2]);
-  const auto at = [&](const char* rate) {
-    return with(fast, [&](JobSpec& spec) {
-      spec.cluster.accelerators = 0, spec.cluster.nodes = 16;
-      spec.cluster.node.nic_bandwidth = parse_quantity<BytesPerSecond::dimension>(rate, "");
-    });
-  };
-  const Layout layout = *fast.layout;
-  const auto usual = nearest_run(at("400 Gb/s"), layout), slow = nearest_run(at("100 Gb/s"), layout);
-  ASSERT_TRUE(usual && slow);
-  EXPECT_GT(slow->distance, usual->distance + 0.5);
-  EXPECT_THAT(slow->words, HasSubstr("Gb/s of network a GPU 100 here"));
-}
-
 TEST(Knowledge, IsRefusedWhereRowsAreMissing) {
   EXPECT_THAT([] { read_knowledge(Reader::text(R"({"figures": ["a", "b"], "covariance": [[1, 0]]})", "own.json")); },
               testing::Throws<Error>(testing::Property(&Error::what_happened, HasSubstr("a row and a column"))));

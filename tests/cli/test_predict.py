@@ -100,3 +100,15 @@ def test_the_order_of_ranks_can_be_fixed(meshwright):
     found = json.loads(meshwright(*ask, "--fix", "pp=4,order=tp-cp-ep-pp-dp").stdout)
     assert found["best"]["layout"]["order"] == "tp-cp-ep-pp-dp" and "order = tp-cp-ep-pp-dp" in found["stated"]
     refused(meshwright(*ask, "--fix", "order=tp-pp"), "--fix", "tp-pp")
+
+
+def test_the_nearest_published_run_counts_its_network(meshwright, tmp_path):
+    found = {}
+    for rate in (400, 100):
+        path = tmp_path / f"{rate}.yaml"
+        path.write_text(f"of: dgx-h100\nnodes: 16\nnode: {{nic_bandwidth: {rate} Gb/s}}\n")
+        plan = meshwright("plan", "--model", "llama-3.1-70b", "--cluster", path, "--global-batch", 512, "--seq-len", 8192, "--fix",
+                          "tp=4,pp=4", "--top", 1, "--json")
+        found[rate] = json.loads(plan.stdout)["nearest_run"]
+    assert found[100]["distance"] > found[400]["distance"] + 0.5
+    assert "network" not in found[400]["words"] and "Gb/s of network a GPU 100 here, 400 there" in found[100]["words"]
