@@ -68,10 +68,11 @@ Tails tails_of(const std::vector<double>& sizes) {
   return {nearest_quantile(sizes, 0.1), nearest_quantile(sizes, 0.9)};
 }
 
-/// Where 10 % and 90 % of the errors lie, each in standard deviations that other sources tell: a new source is none of
-/// those that were fitted.
-Tails tails_of_totals(const std::vector<LeftOutError>& errors, double TraitSpread::*member) {
-  std::vector<double> sizes;
+/// Where 10 % and 90 % of the errors lie, in standard deviations that they tell themselves, and each in those that other
+/// sources tell (a new source is none of those that were fitted): the wider of both.
+Tails tails_of_totals(const std::vector<LeftOutError>& errors, double TraitSpread::*member, const Spread& fitted) {
+  std::vector<double> sizes, known;
+  for (const LeftOutError& e : errors) known.push_back(e.error / fitted.sum(e.traits, member));
   for (std::size_t fold = 0; fold < source_folds; ++fold) {
     std::vector<LeftOutError> others = errors, own = errors;
     std::erase_if(others, [&](const LeftOutError& e) { return fold_of(*e.point) == fold; });
@@ -81,7 +82,8 @@ Tails tails_of_totals(const std::vector<LeftOutError>& errors, double TraitSprea
     fit_totals(others, member, spread);
     for (const LeftOutError& e : own) sizes.push_back(e.error / spread.sum(e.traits, member));
   }
-  return tails_of(sizes);
+  const Tails own = tails_of(known), others = tails_of(sizes);
+  return {std::min(own.low, others.low), std::max(own.high, others.high)};
 }
 
 /// Fields that are spread between sites, in the order of Spread::figures, then own, shared and stretch of each trait.
@@ -168,7 +170,7 @@ Spread fit_spread(const LeftOutSites& left_out, const std::function<bool(const R
   const auto totals = [&](std::vector<LeftOutError> errors, double TraitSpread::*member) {
     std::erase_if(errors, [&](const LeftOutError& e) { return !counts(*e.point); });
     fit_totals(errors, member, spread);
-    return tails_of_totals(errors, member);
+    return tails_of_totals(errors, member, spread);
   };
   spread.without_own_runs = totals(left_out.errors, &TraitSpread::total);
   spread.of_memory = totals(left_out.memory, &TraitSpread::memory);

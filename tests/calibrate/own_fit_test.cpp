@@ -285,7 +285,7 @@ TEST(OwnRunsCheck, KeepsItsPromise) {
       EXPECT_LT(inside, 0.90) << mean.site;
     }
   }
-  EXPECT_LT(own_runs_means(check).front().gains[0].regret_after, 0.02);
+  EXPECT_LT(own_runs_means(check).front().gains[0].regret_after, 0.03);
   for (const SiteCheck& s : check.sites) {
     EXPECT_EQ(s.gains[0].judged, s.configurations - 1) << s.site;
     EXPECT_LT(s.gains[0].after, s.gains[0].before + 0.01) << s.site << ": one own run makes it worse";

@@ -16,9 +16,6 @@ using Json = nlohmann::ordered_json;
 constexpr double tells = 0.05;  ///< of a figure's variance, taken away: below, a table leaves it out
 
 std::string percent(double share) { return fmt::format("{:.1f}", 100 * share); }
-std::string percent(const std::vector<double>& values, std::size_t at) {
-  return at < values.size() ? percent(values[at]) : "-";
-}
 
 }  // namespace
 
