@@ -16,7 +16,7 @@ using json = nlohmann::json;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-json scenario(json candidates, json questions = json::array()) {
+json scenario(const json::array_t& candidates, const json::array_t& questions = {}) {
   json out = {{"workloads",
                {{{"name", "8B"},
                  {"model", "llama-3.1-8b"},
@@ -25,8 +25,8 @@ json scenario(json candidates, json questions = json::array()) {
                  {"tokens", "100B"},
                  {"fix", {"tp=1", "pp=1", "cp=1", "recompute=none"}}}}},
               {"uncertainty", {{"draws", 8}}},
-              {"candidates", std::move(candidates)}};
-  if (!questions.empty()) out["questions"] = std::move(questions);
+              {"candidates", candidates}};
+  if (!questions.empty()) out["questions"] = questions;
   return out;
 }
 
