@@ -252,6 +252,14 @@ TEST(Constraints, EveryRuleRefusesInWords) {
     EXPECT_FALSE(violation_of(host, {.dp = 8, .zero_stage = 1}, rule).needed.empty());
     ++hits[index_of(rule)];
   }
+  const Job little = with(test_job(dense, 8, 4096, 64, "deepspeed"), [](JobSpec& spec) {
+    spec.recipe = Reader::text(R"({"offload": {"optimizer": true}})", "recipe.json");
+    spec.cluster.node.host_memory = Bytes::base(1e9);
+  });
+  const Rule of_host = refused_by(little, {.dp = 8, .zero_stage = 1});
+  ASSERT_NE(of_host, nullptr);
+  EXPECT_EQ(of_host->name, "host memory");
+  ++hits[index_of(of_host)];
   const Job large = test_job(llama_405b(), 8, 8192, 8);
   ASSERT_EQ(refused_by(large, {.tp = 8}), nullptr);
   EXPECT_EQ(violation(large, {.tp = 8})->rule, memory_rule()->name);
