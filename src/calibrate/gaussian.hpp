@@ -49,7 +49,7 @@ inline Eigen::VectorXd left_by_others(const LinearRuns& r) {
 inline Eigen::VectorXd mean_within(LinearRuns r, const Eigen::VectorXd& limits) {
   Eigen::VectorXd held = Eigen::VectorXd::Zero(limits.size());
   while (true) {
-    const Eigen::VectorXd mean = held + estimate(r).mean;  // a figure without variance doesn't move
+    Eigen::VectorXd mean = held + estimate(r).mean;  // a figure without variance doesn't move
     bool more = false;
     for (Eigen::Index c = 0; c < limits.size(); ++c) {
       if (mean[c] <= limits[c]) continue;

@@ -39,6 +39,7 @@ std::string gemm_format(const CsvTable& table, std::string_view dtype) {
   const auto found = std::ranges::find(formats, dtype, &Spelling::table);
   if (found != formats.end()) return std::string(found->ours);
   std::vector<std::string> known;
+  known.reserve(formats.size());
   for (const Spelling& s : formats) known.emplace_back(s.table);
   throw Error(table.where(), fmt::format("unknown dtype '{}'{}", printable(dtype), suggestion(dtype, known)));
 }

@@ -132,4 +132,4 @@ def test_what_collective_prints_it_reads(meshwright, tmp_path, policy, cluster):
 
 def test_a_routed_row_says_what_it_is_for(meshwright):
     for row in ("node_limited_dispatch", "node_limited_combine"):
-        refused(meshwright("collective", "all_to_all", "--cluster", "dgx-h100", "--nodes", 2, "--algo", row), "--algo", "router")
+        refused(meshwright("collective", "all_to_all", "--cluster", "dgx-h100", "--nodes", 2, "--algo", row), "--algo", "--token-nodes")

@@ -114,7 +114,7 @@ void run(const Options& options, const Globals& globals) {
   const Job job = read_job(Reader::file(options.job), load_catalog(globals.hardware));
   if (!job.layout)
     throw Error(options.job + ":/layout",
-                fmt::format("is missing, and predict looks at one layout; the best is searched by: "
+                fmt::format("'layout' is missing or null, and predict looks at one layout; the best is searched by: "
                             "meshwright plan {}",
                             options.job));
   const Layout layout = *job.layout;

@@ -42,8 +42,8 @@ struct RunLog {
 RunLog read_run_log(const std::filesystem::path& path);
 
 /// Reads a launch configuration: YAML, TOML or JSON by the file's extension, else the command line of a script, with
-/// what torchrun, deepspeed, accelerate, srun and #SBATCH say of processes and nodes. The stack is `framework`, or the
-/// one most of whose arguments stand there. What it tells stands in `settings`, what was not understood in `notes`;
+/// what torchrun, deepspeed, accelerate, srun and SBATCH lines say of processes and nodes. The stack is `framework`, or
+/// the one most of whose arguments stand there. What it tells stands in `settings`, what was not understood in `notes`;
 /// there are no steps. Throws Error(path, ...) where no known stack's arguments are in it.
 RunLog read_launch(const std::filesystem::path& path, std::string_view framework = {});
 
