@@ -30,6 +30,33 @@ constexpr std::array kinds = {
     TopologyKind{.name = "torus-2d", .free_planes = false, .wiring = ScaleUpKind::torus_2d, .dimensions = 2},
     TopologyKind{.name = "torus-3d", .free_planes = false, .wiring = ScaleUpKind::torus_3d, .dimensions = 3}};
 
+struct TopologyAlias {
+  std::string_view text, name;
+};
+constexpr TopologyAlias aliases[] = {{"leaf-spine", "fat-tree"},
+                                     {"spine-leaf", "fat-tree"},
+                                     {"clos", "fat-tree"},
+                                     {"folded-clos", "fat-tree"},
+                                     {"rail-optimized", "rail-optimised"},
+                                     {"dragonfly-plus", "dragonfly+"},
+                                     {"2d-torus", "torus-2d"},
+                                     {"3d-torus", "torus-3d"}};
+
+/// What rows are called by `text`, as options and messages list it.
+template <class Rows, class Row>
+std::vector<std::string> texts_of(const Rows& rows, std::string_view Row::*text) {
+  std::vector<std::string> all;
+  for (const Row& row : rows) all.emplace_back(row.*text);
+  return all;
+}
+
+/// The torus that accelerators of a wiring form; null for others.
+const TopologyKind* torus_row(ScaleUpKind wiring) {
+  const auto found = std::ranges::find_if(
+      kinds, [&](const TopologyKind& kind) { return kind.dimensions > 0 && kind.wiring == wiring; });
+  return found == kinds.end() ? nullptr : found;
+}
+
 const TopologyKind& kind_of(const Cluster& cluster) { return topology_kind(cluster.network.topology); }
 
 /// The slot of a cluster's nodes.
@@ -142,11 +169,7 @@ void check_oversubscription(const Cluster& cluster, const std::string& where) {
 }  // namespace
 
 const std::vector<std::string>& topologies() {
-  static const std::vector<std::string> names = [] {
-    std::vector<std::string> all;
-    for (const TopologyKind& kind : kinds) all.emplace_back(kind.name);
-    return all;
-  }();
+  static const std::vector<std::string> names = texts_of(kinds, &TopologyKind::name);
   return names;
 }
 
@@ -158,28 +181,8 @@ const TopologyKind& topology_kind(std::string_view topology) {
   return *found;
 }
 
-namespace {
-
-struct TopologyAlias {
-  std::string_view text, name;
-};
-constexpr TopologyAlias aliases[] = {{"leaf-spine", "fat-tree"},
-                                     {"spine-leaf", "fat-tree"},
-                                     {"clos", "fat-tree"},
-                                     {"folded-clos", "fat-tree"},
-                                     {"rail-optimized", "rail-optimised"},
-                                     {"dragonfly-plus", "dragonfly+"},
-                                     {"2d-torus", "torus-2d"},
-                                     {"3d-torus", "torus-3d"}};
-
-}  // namespace
-
 const std::vector<std::string>& topology_aliases() {
-  static const std::vector<std::string> texts = [] {
-    std::vector<std::string> out;
-    for (const TopologyAlias& alias : aliases) out.emplace_back(alias.text);
-    return out;
-  }();
+  static const std::vector<std::string> texts = texts_of(aliases, &TopologyAlias::text);
   return texts;
 }
 
@@ -189,12 +192,11 @@ std::string topology_named(std::string_view text) {
 }
 
 std::string torus_of(ScaleUpKind wiring) {
-  const auto found = std::ranges::find_if(
-      kinds, [&](const TopologyKind& kind) { return kind.dimensions > 0 && kind.wiring == wiring; });
-  return found == kinds.end() ? "" : std::string(found->name);
+  const TopologyKind* torus = torus_row(wiring);
+  return torus == nullptr ? "" : std::string(torus->name);
 }
 
-bool is_torus(ScaleUpKind wiring) { return !torus_of(wiring).empty(); }
+bool is_torus(ScaleUpKind wiring) { return torus_row(wiring) != nullptr; }
 
 bool is_torus_network(const Cluster& cluster) { return cluster.node.nics == 0 && is_torus(cluster.node.scale_up); }
 
