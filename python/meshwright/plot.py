@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ._meshwright import Prediction, SearchResult, readable
+from ._meshwright import Layout, Prediction, SearchResult, readable
 from .curves import size_text
 
 if TYPE_CHECKING:
@@ -232,7 +232,11 @@ def to_matplotlib(figure: go.Figure) -> matplotlib.figure.Figure:
 
 
 def _words(prediction: Prediction) -> str:
-    return repr(prediction.layout).removeprefix("<Layout ").removesuffix(">")
+    return _layout_words(prediction.layout)
+
+
+def _layout_words(layout: Layout) -> str:
+    return repr(layout).removeprefix("<Layout ").removesuffix(">")
 
 
 def _slice_words(s: Mapping[str, Any]) -> str:
@@ -264,8 +268,8 @@ def _whiskers(entries: list[Mapping[str, Any]], column: str) -> dict[str, Any] |
 
 
 def _entry_words(entry: Mapping[str, Any]) -> str:
-    degrees = " ".join(f"{axis}{entry['layout'][axis]}" for axis in ("tp", "cp", "pp", "vp", "dp", "ep"))
-    return f"{degrees}: {readable(entry['step_time_s'], 's')}, {readable(entry['peak_memory_bytes'], 'B')}"
+    layout = _layout_words(Layout(**entry["layout"]))
+    return f"{layout}: {readable(entry['step_time_s'], 's')}, {readable(entry['peak_memory_bytes'], 'B')}"
 
 
 def _unit(column: str) -> str:

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "parallel/launcher_dialects.hpp"
+#include "parallel/operator_kernels.hpp"
 
 namespace meshwright::parallel {
 namespace {
@@ -142,14 +143,10 @@ TokenDispatch megatron_dispatch(const Job& job, const Layout& layout, std::strin
 
 std::vector<std::string_view> recompute_modules(const Job& job) {
   std::vector<std::string_view> out;
-  const Transformer& m = job.model;
   for (std::size_t i = 0; i < recompute_module_names.size(); ++i) {
     const auto module = static_cast<RecomputeModule>(i);
-    const bool has = module == RecomputeModule::mla_up_proj      ? m.attention == AttentionKind::latent
-                     : module == RecomputeModule::moe_act        ? m.is_moe()
-                     : module == RecomputeModule::shared_experts ? m.shared_expert_ffn_hidden > 0
-                                                                 : true;
-    if (has && job.recipe.activations.recompute_modules.has(module)) out.push_back(recompute_module_names[i]);
+    if (job.recipe.activations.recompute_modules.has(module) && has_module(job.model, module))
+      out.push_back(recompute_module_names[i]);
   }
   return out;
 }

@@ -151,20 +151,47 @@ constexpr auto module_operators = std::to_array<ModuleOperator>({
     {RecomputeModule::shared_experts, "shared_expert_down", true, ModuleOperator::all},
 });
 
+/// Whether the row holds for an operator of the job.
+bool concerns(const ModuleOperator& row, const Operator& op, const Job& job) {
+  return row.name == op.name && job.recipe.activations.recompute_modules.has(row.module) &&
+         has_module(job.model, row.module);
+}
+
 }  // namespace
 
+bool has_module(const Transformer& model, RecomputeModule module) {
+  switch (module) {
+    case RecomputeModule::mla_up_proj:
+      return model.attention == AttentionKind::latent;
+    case RecomputeModule::moe_act:
+      return model.is_moe();
+    case RecomputeModule::shared_experts:
+      return model.shared_expert_ffn_hidden > 0;
+    case RecomputeModule::core_attn:
+    case RecomputeModule::mlp:
+    case RecomputeModule::layernorm:
+      break;
+  }
+  return true;
+}
+
 bool redone_selectively(const Operator& op, const Job& job) {
-  const auto& modules = job.recipe.activations.recompute_modules;
-  return std::ranges::any_of(module_operators, [&](const ModuleOperator& row) {
-    return row.again && row.name == op.name && modules.has(static_cast<std::size_t>(row.module));
-  });
+  return std::ranges::any_of(module_operators,
+                             [&](const ModuleOperator& row) { return row.again && concerns(row, op, job); });
+}
+
+std::vector<std::string_view> operators_of(RecomputeModule module) {
+  std::vector<std::string_view> names;
+  for (const ModuleOperator& row : module_operators) {
+    if (row.module == module) names.push_back(row.name);
+  }
+  return names;
 }
 
 Bytes dropped_selectively(const Operator& op, const Job& job) {
-  const auto& modules = job.recipe.activations.recompute_modules;
   double inputs = 0;
   for (const ModuleOperator& row : module_operators) {
-    if (row.name != op.name || !modules.has(static_cast<std::size_t>(row.module))) continue;
+    if (!concerns(row, op, job)) continue;
     if (row.dropped == ModuleOperator::all) return Bytes::base(op.saved_bytes);
     if (row.dropped == ModuleOperator::inputs) {
       inputs = op.batch * (op.seq_q * op.heads * op.head_dim + op.seq_q * op.kv_heads * (op.head_dim + op.v_head_dim));

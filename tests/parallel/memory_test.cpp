@@ -3,11 +3,15 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <set>
 
 #include "meshwright/parallel/band.hpp"
 #include "meshwright/parallel/constraints.hpp"
 #include "meshwright/parallel/prediction.hpp"
+#include "meshwright/workload/presets.hpp"
+#include "meshwright/workload/sections.hpp"
 #include "parallel/jobs.hpp"
+#include "parallel/operator_kernels.hpp"
 
 namespace meshwright::parallel {
 namespace {
@@ -386,6 +390,33 @@ TEST(Memory, ModulesDropWhatTheyMakeAgain) {
   EXPECT_NEAR(dropped(R"({"activations": {"recompute_modules": ["mla_up_proj"]}})"), e * tokens * (qkv + up), 1);
   EXPECT_NEAR(dropped(R"({"activations": {"recompute_modules": ["moe_act"]}})"), e * tokens * experts, 1);
   EXPECT_NEAR(dropped(R"({"activations": {"recompute_modules": ["layernorm"]}})"), e * tokens * 2 * 7168, 1);
+}
+
+// A module that names no operator would silently redo nothing.
+TEST(Memory, ModulesNameOperatorsOfSomeModel) {
+  std::set<std::string, std::less<>> names;
+  const Precision& format = workload::precision("bf16", "test");
+  for (const Transformer& model : workload::model_presets()) {
+    for (const workload::ModelSection& section : workload::model_sections(model)) {
+      for (const Operator& op : workload::section_operators(model, section, 1, 4096, {}, format))
+        names.emplace(op.name);
+    }
+  }
+  for (std::size_t i = 0; i < recompute_module_names.size(); ++i) {
+    const auto operators = operators_of(static_cast<RecomputeModule>(i));
+    EXPECT_FALSE(operators.empty()) << recompute_module_names[i];
+    for (const std::string_view name : operators) EXPECT_TRUE(names.contains(name)) << name;
+  }
+}
+
+// The up-projections of latent attention are named by recipes of stacks whatever the model.
+TEST(Memory, ModulesThatAModelLacksDropNothing) {
+  const Job dense = test_job(llama_8b(), 8, 4096, 64);
+  const BlockMemory block =
+      layer_memory(with_recipe(dense, R"({"activations": {"recompute_modules": ["mla_up_proj", "moe_act"]}})"),
+                   {.dp = 8})
+          .sections[1];
+  EXPECT_EQ(block.kept[0], block.kept[1]);
 }
 
 TEST(Memory, WeightsInTheFormatOfTheProductsAlone) {

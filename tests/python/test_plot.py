@@ -77,6 +77,12 @@ def test_front_is_sorted_and_nothing_beats_it(figures):
     assert list(front.x) == sorted(front.x) and list(front.y) == sorted(front.y, reverse=True)
 
 
+def test_points_are_named_as_the_program_names_layouts(figures, job):
+    best = next(trace for trace in figures["pareto"].data if trace.name != "front")
+    found = mw.search(job, pareto=["time", "memory"])
+    assert [text.partition(":")[0] for text in best.hovertext] == [repr(p.layout)[len("<Layout ") : -1] for p in found]
+
+
 def test_whiskers_reach_from_p10_to_p90(figures, job):
     best = next(trace for trace in figures["pareto"].data if trace.name != "front")
     for entry, time, up, down in zip(mw.search(job, pareto=["time", "memory"]).to_dict()["layouts"], best.y, best.error_y.array, best.error_y.arrayminus):
