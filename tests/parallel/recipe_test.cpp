@@ -114,6 +114,19 @@ TEST(Recipe, AttentionIsTheBestThatTheDeviceHas) {
   EXPECT_EQ(with(on("dgx-h100", gpt2), R"({"kernels": {"attention": "FA3"}})").recipe.kernels.attention, "flash-3");
 }
 
+// pytorch/torchtitan pull request 1580: checkpoints stop early, as PyTorch's do, until August 2025.
+TEST(Recipe, TorchtitanStopsEarlyUntilItsOptionCame) {
+  const auto stop = [](const char* release) {
+    const Job job = parallel::with(test_job(llama_8b(), 8, 8192, 64, "torchtitan"),
+                                   [&](JobSpec& spec) { spec.framework_version = release; });
+    return job.recipe.activations.early_stop;
+  };
+  EXPECT_EQ(stop("2024-12"), EarlyStop::block);
+  EXPECT_EQ(stop("2025-06"), EarlyStop::block);
+  EXPECT_EQ(stop("2025-09"), EarlyStop::none);
+  EXPECT_EQ(stop("2026-01"), EarlyStop::none);
+}
+
 // Blackwell's first kernels, and from Bridge 0.2 (cuDNN 9.13) on those that benchmarks of cuDNN 9.17 show; releases
 // change nothing where there was nothing to catch up on.
 TEST(Recipe, AttentionOfBlackwellComesWithTheRelease) {
