@@ -71,7 +71,7 @@ std::string efficiency_overlay(const std::vector<GemmFit>& gemm, const std::vect
     rows[fit.format] = to_json(fit, source);
   }
   for (const AttentionFit& fit : attention)
-    device_entry(devices, fit.device)[fit.format == "fp8" ? "prefill_fp8" : "prefill"] = to_json(fit, source);
+    device_entry(devices, fit.device)[fit.format == DType::fp8 ? "prefill_fp8" : "prefill"] = to_json(fit, source);
   const Json overlay = {{"description", "Kernel efficiencies fitted to timings by `meshwright calibrate gemm`."},
                         {"devices", devices}};
   return json_text(overlay, 2) + "\n";

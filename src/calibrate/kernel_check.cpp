@@ -16,7 +16,10 @@ bool is_large(const GemmPoint& p) { return std::min({p.m, p.n, p.k}) >= 1024; }
 bool is_large(const AttentionPoint& p) { return p.shape.seq_q >= 4096; }
 
 DType dtype_of(const GemmGroup& g) { return gemm_of({}, g.format).dtype; }
-DType dtype_of(const AttentionGroup& g) { return g.format == "fp8" ? DType::fp8 : DType::bf16; }
+DType dtype_of(const AttentionGroup& g) { return g.format; }
+
+std::string format_of(const GemmGroup& g) { return g.format; }
+std::string format_of(const AttentionGroup& g) { return std::string(meshwright::name(g.format)); }
 
 /// The device, or null with the reason why the group cannot be predicted.
 const Accelerator* device_of(const Catalog& catalog, const std::string& name, DType dtype, std::string& why) {
@@ -67,13 +70,13 @@ std::vector<double> relative_errors(const GemmGroup& group, const Accelerator& d
 std::vector<double> relative_errors(const AttentionGroup& group, const Accelerator& device) {
   std::vector<double> errors;
   for (const AttentionPoint& p : group.points)
-    errors.push_back(prefill_attention_time(p.shape, device, dtype_of(group)) / p.measured - 1);
+    errors.push_back(prefill_attention_time(p.shape, device, group.format) / p.measured - 1);
   return errors;
 }
 
 template <class Group>
 KernelErrors check_group(const Group& group, const char* kernel, const Catalog& catalog) {
-  KernelErrors result{.device = group.device, .format = group.format, .source = group.source, .kernel = kernel};
+  KernelErrors result{.device = group.device, .format = format_of(group), .source = group.source, .kernel = kernel};
   const Accelerator* device = device_of(catalog, group.device, dtype_of(group), result.skipped);
   return device == nullptr ? result : kernel_errors(group, *device);
 }
@@ -89,7 +92,8 @@ KernelErrors kernel_errors(const GemmGroup& group, const Accelerator& device) {
 }
 
 KernelErrors kernel_errors(const AttentionGroup& group, const Accelerator& device) {
-  KernelErrors result{.device = group.device, .format = group.format, .source = group.source, .kernel = "attention"};
+  KernelErrors result{
+      .device = group.device, .format = format_of(group), .source = group.source, .kernel = "attention"};
   result.errors = relative_errors(group, device);
   summarise(result, marks(group));
   return result;

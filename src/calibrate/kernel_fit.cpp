@@ -144,13 +144,11 @@ std::vector<GemmFit> fit_gemm(const std::vector<GemmGroup>& groups, const Catalo
 std::vector<AttentionFit> fit_attention(const std::vector<AttentionGroup>& groups, const Catalog& catalog) {
   std::vector<AttentionFit> fits;
   for (const AttentionGroup& group : pooled(groups)) {
-    std::optional<Accelerator> device =
-        known_device(catalog, group.device, group.format == "fp8" ? DType::fp8 : DType::bf16);
+    std::optional<Accelerator> device = known_device(catalog, group.device, group.format);
     if (!device) continue;
-    const DType dtype = group.format == "fp8" ? DType::fp8 : DType::bf16;
-    AttentionEfficiency& e = dtype == DType::fp8 ? device->efficiency.prefill_fp8 : device->efficiency.prefill;
+    AttentionEfficiency& e = device->efficiency.prefill_of(group.format);
     fit_into(group, e, attention_parameters,
-             [&](const AttentionPoint& p) { return prefill_attention_time(p.shape, *device, dtype); });
+             [&](const AttentionPoint& p) { return prefill_attention_time(p.shape, *device, group.format); });
     AttentionFit fit{.device = group.device, .format = group.format, .efficiency = e, .errors = {}};
     fit.errors = kernel_errors(group, *device);
     fits.push_back(std::move(fit));

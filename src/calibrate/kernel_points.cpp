@@ -113,7 +113,7 @@ std::vector<AttentionGroup> read_attention_points(const std::filesystem::path& p
     AttentionGroup& group = group_of(groups, index, table.text(system), table.text(dtype), from, [&] {
       const bool fp8 = table.text(dtype).find("fp8") != std::string_view::npos;
       return AttentionGroup{device_named(catalog, table.text(system)),
-                            fp8 ? "fp8" : "bf16",
+                            fp8 ? DType::fp8 : DType::bf16,
                             fmt::format("{} {}", from, table.text(dtype)),
                             {}};
     });

@@ -54,15 +54,14 @@ std::optional<Shape> shape_of(const Reader& record) {
   if (!cluster.has("count") || !layout.has("tp") || !layout.has("pp") || !model.has("params_total_b"))
     return std::nullopt;
   const double ep = layout.number_or("ep", 1);
-  std::string stack = layout.string_or("framework", "other");
-  const std::string profile =
-      profile_of(stack, layout.string_or("framework_version", ""), record.at("source").string_or("date", ""));
+  RecordedStack said = recorded_stack(record);
+  const std::string profile = profile_of(said.name, said.version, said.date);
   const double network = network_of(cluster.at("count").number(), cluster.number_or("scale_up_domain", 0),
                                     cluster.number_or("nics_per_node", 0), cluster.number_or("nic_gbps", 0),
                                     cluster.number_or("node_size", 0));
   return Shape{cluster.at("accelerator").string(),
                profile,
-               layout.string_or("precision", "bf16"),
+               said.precision,
                model.number_or("experts", 0) > 0,
                network > 0 ? cluster.string_or("fabric", "") : "",
                {cluster.at("count").number(), 1e9 * model.at("params_total_b").number(), record.at("seq_len").number(),

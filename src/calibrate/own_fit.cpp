@@ -6,6 +6,7 @@
 
 #include "calibrate/gaussian.hpp"
 #include "calibrate/own_problem.hpp"
+#include "calibrate/record_stacks.hpp"
 #include "calibrate/run_groups.hpp"
 #include "meshwright/parallel/run_figures.hpp"
 #include "meshwright/parallel/step.hpp"
@@ -113,7 +114,7 @@ std::vector<OwnRun> own_runs(std::span<const RunRecord> records, const Spread& s
 
 Traits traits_of(const RunRecord& record, const Spread& spread) {
   Traits traits = parallel::traits_of(record.job, spread);
-  const bool tuned = record.task != "pretrain" && !traits[static_cast<std::size_t>(Trait::adapters)];
+  const bool tuned = record.task != pretraining && !traits[static_cast<std::size_t>(Trait::adapters)];
   traits[static_cast<std::size_t>(Trait::fine_tuning)] = tuned;
   return traits;
 }

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "calibrate/measured.hpp"
+#include "calibrate/record_stacks.hpp"
 #include "meshwright/calibrate/run_logs.hpp"
 
 namespace meshwright::calibrate {
@@ -23,7 +24,7 @@ RunRecord measured_job(const Reader& reader, const Catalog& catalog, const std::
   run.id = reader.where();
   run.set = "own";
   run.tier = "A";
-  run.task = "pretrain";
+  run.task = pretraining;
   JobSpec spec = read_job_spec(file);
   spec.assumptions.insert(spec.assumptions.end(), notes.begin(), notes.end());
   run.job = make_job(spec, catalog);

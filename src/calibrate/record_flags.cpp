@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "calibrate/record_stacks.hpp"
 #include "core/embedded.hpp"
 #include "meshwright/core/text.hpp"
 
@@ -60,12 +61,12 @@ void set_path(Json& object, std::string_view path, Json value) {
 
 RecordFlags flags_of_record(const Reader& record) {
   const Json said = Json::parse(record.dump());
+  const RecordedStack ran = recorded_stack(record);
   Json meant = Json::object();
   for (const Json& row : document()["tasks"]) {
     const Json stacks = row.value("stacks", Json::array());
-    const Json stack = said["layout"].value("framework", Json("other"));
-    const bool named = stacks.empty() || std::ranges::find(stacks, stack) != stacks.end();
-    if (named && said.value("task", "pretrain") == row["task"]) meant["recipe"].merge_patch(row["recipe"]);
+    const bool named = stacks.empty() || std::ranges::find(stacks, Json(ran.name)) != stacks.end();
+    if (named && row["task"] == ran.task) meant["recipe"].merge_patch(row["recipe"]);
   }
   for (const Json& row : document()["members"]) {
     const Json* object = &said;

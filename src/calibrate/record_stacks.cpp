@@ -28,7 +28,7 @@ std::vector<std::string> list(const Reader& row, std::string_view key) {
 }
 
 Recompute recompute_named(const Reader& text) {
-  static const std::vector<std::string> names = {"none", "selective", "full"};
+  static const std::vector<std::string> names(parallel::recompute_names.begin(), parallel::recompute_names.end());
   return static_cast<Recompute>(text.one_of(names));
 }
 
@@ -111,6 +111,16 @@ std::vector<Documents> read_documents() {
 
 }  // namespace
 
+RecordedStack recorded_stack(const Reader& record) {
+  const Reader layout = record.at("layout");
+  return {.name = layout.string_or("framework", "other"),
+          .task = record.string_or("task", std::string(pretraining)),
+          .version = layout.string_or("framework_version", ""),
+          .date = record.at("source").string_or("date", ""),
+          .precision = layout.string_or("precision", "bf16"),
+          .accelerators = record.at("cluster").integer_or("count", 0, 0, parallel::largest_data_degree)};
+}
+
 const UsualChoices& usual_choices(const std::string& stack) {
   static const std::vector<UsualChoices> rows = read_usual();
   const auto row = std::ranges::find_if(
@@ -146,7 +156,7 @@ bool tuned_by_vendor(const std::string& set) {
 
 std::optional<int> documents_of(const std::string& set, const std::string& task, const std::string& version) {
   static const std::vector<Documents> rows = read_documents();
-  if (task == "pretrain") return std::nullopt;
+  if (task == pretraining) return std::nullopt;
   for (const Documents& row : rows) {
     if (std::ranges::find(row.sets, set) != row.sets.end() && version.find(row.version_has) != std::string::npos)
       return row.tokens;

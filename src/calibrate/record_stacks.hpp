@@ -2,6 +2,7 @@
 // How records of stacks are read: the rows of data/recipes/record-stacks.json.
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "meshwright/calibrate/validate_runs.hpp"
@@ -24,11 +25,16 @@ struct UsualChoices {
 /// The row of a stack as records spell it, else that of stacks that no row names.
 const UsualChoices& usual_choices(const std::string& stack);
 
-/// What a record says of the stack that ran, as far as rows ask for it.
+/// The task that figures of accuracy and fits count.
+inline constexpr std::string_view pretraining = "pretrain";
+
+/// What a record says of the stack that ran and what it ran, as far as rows ask for it.
 struct RecordedStack {
-  std::string name, task{}, version{}, date{};
+  std::string name, task{}, version{}, date{}, precision{};
   int accelerators = 0;
 };
+/// The same, and what it means where it says nothing: an unnamed stack that trains from scratch in bf16.
+RecordedStack recorded_stack(const Reader& record);
 
 /// Name of the profile that a record's stack, version and date stand for; `stack` becomes the name that the version
 /// gives it, where it gives one.

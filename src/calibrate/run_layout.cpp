@@ -1,7 +1,8 @@
 #include "calibrate/run_layout.hpp"
 
 #include <algorithm>
-#include <array>
+#include <string>
+#include <vector>
 
 #include "meshwright/core/names.hpp"
 
@@ -33,12 +34,12 @@ Recompute recompute_of(const Reading& r, const UsualChoices& usual) {
     r.note("recompute", std::string(name(usual.recompute)));
     return usual.recompute;
   }
-  static constexpr std::array<Recompute, 4> modes = {Recompute::none, Recompute::selective, Recompute::full,
-                                                     Recompute::selective};
-  static const std::vector<std::string> words = {"none", "selective", "full", "custom"};
+  std::vector<std::string> words(recompute_names.begin(), recompute_names.end());
+  words.emplace_back("custom");  // of some modules or layers: selective
   const Reader word = r.layout.at("recompute");
   const auto found = std::ranges::find(words, word.string());
-  if (found != words.end()) return modes[static_cast<std::size_t>(found - words.begin())];
+  if (found + 1 == words.end()) return Recompute::selective;
+  if (found != words.end()) return static_cast<Recompute>(found - words.begin());
   throw UnknownName(word.where(), "unknown recompute '" + word.string() + "'" + suggestion(word.string(), words));
 }
 
@@ -87,11 +88,7 @@ void resolve_choices(const Reader& record, const UsualChoices& usual, const std:
   const int shard = r.layout.integer_or("hsdp_shard_size", 0);
   l.hsdp_shard = l.zero_stage == 3 && shard > 1 && shard < l.dp * l.cp && (l.dp * l.cp) % shard == 0 ? shard : 0;
   l.sequence_parallel = l.tp > 1 && r.flag("sequence_parallel", usual.sequence_parallel);
-  const RecordedStack run{.name = r.layout.string_or("framework", ""),
-                          .task = record.string_or("task", "pretrain"),
-                          .version = r.layout.string_or("framework_version", ""),
-                          .accelerators = spec.cluster.accelerators};
-  l.recompute = recompute_meant(run, recompute_of(r, usual));
+  l.recompute = recompute_meant(recorded_stack(record), recompute_of(r, usual));
   l.schedule = with_virtual_stages(schedule_in(r.layout.string_or("schedule", "")), 1);  // vp says the rest
   l.overlap_grad_reduce = r.flag("overlap_grad_reduce", usual.overlap);
   l.overlap_param_gather = r.flag("overlap_param_gather", usual.overlap);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "calibrate/record_stacks.hpp"
 #include "calibrate/run_groups.hpp"
 #include "meshwright/parallel/run_figures.hpp"
 
@@ -17,14 +18,14 @@ constexpr double unmeasured_most = 4;      ///< what their entry can hold
 void weigh(std::vector<RunPoint>& points) {
   std::map<std::string, int> sizes;
   const auto group = [](const RunPoint& p) { return p.run->job.framework.name + " " + p.run->accelerator; };
-  for (const RunPoint& p : points) sizes[group(p)] += p.run->task == "pretrain" ? 1 : 0;
+  for (const RunPoint& p : points) sizes[group(p)] += p.run->task == pretraining ? 1 : 0;
   for (RunPoint& p : points) {
     p.weight = std::min(1.0, group_cap / std::max(1, sizes[group(p)]));
     // Routing, dispatchers and their releases make expert models a poor measure of what all models share.
     if (p.run->job.model.is_moe()) p.weight *= 0.1;
     // Tier C records leave part of their layout or measurement to guesses.
     if (p.run->tier == "C") p.weight *= 0.25;
-    if (p.run->task != "pretrain") p.weight = 0;
+    if (p.run->task != pretraining) p.weight = 0;
   }
 }
 
@@ -33,8 +34,8 @@ void weigh(std::vector<RunPoint>& points) {
 std::vector<RunPoint> points_of(std::span<const RunRecord> runs, bool others) {
   std::map<std::string, std::pair<RunPoint, int>> merged;
   for (const RunRecord& run : runs) {
-    if (run.skipped || !run.state.empty() || (run.task != "pretrain" && !others)) continue;
-    const std::string apart = run.task == "pretrain" ? "" : run.task + "|";
+    if (run.skipped || !run.state.empty() || (run.task != pretraining && !others)) continue;
+    const std::string apart = run.task == pretraining ? "" : run.task + "|";
     auto& [point, count] = merged[apart + configuration_of(run)];
     point.run = &run;
     point.log_measured += std::log(run.measured.step_time->value());

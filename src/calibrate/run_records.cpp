@@ -72,12 +72,12 @@ void read_job_of_record(const Reader& record, const Catalog& catalog, RunRecord&
   JobSpec spec{.shape = *model, .cluster = cluster_of_record(cluster, catalog)};
   spec.places.prefix = layout.where() + "/";
   spec.seq_len = record.at("seq_len").integer(1, largest_data_degree);
-  spec.framework_version = layout.string_or("framework_version", "");
-  spec.date = record.at("source").string_or("date", "");
+  const RecordedStack said = recorded_stack(record);
+  spec.framework_version = said.version, spec.date = said.date;
   spec.framework = known_profile(run, spec, catalog);
-  spec.precision = layout.string_or("precision", "bf16");
+  spec.precision = said.precision;
   spec.overlay = record.string_or("overlay", overlay_of_set(run.set));
-  if (const auto documents = documents_of(run.set, record.string_or("task", "pretrain"), spec.framework_version)) {
+  if (const auto documents = documents_of(run.set, said.task, said.version)) {
     spec.document_len = std::min(*documents, spec.seq_len);
   }
   const RecordFlags flags = flags_of_record(record);
@@ -103,8 +103,8 @@ void read_into(const Reader& record, const Catalog& catalog, RunRecord& run) {
   run.set = record.string_or("set", "");
   run.tuned = tuned_by_vendor(run.set);
   run.tier = record.string_or("tier", "");
-  run.task = record.string_or("task", "pretrain");
-  run.framework = record.at("layout").string_or("framework", "other");
+  const RecordedStack said = recorded_stack(record);
+  run.task = said.task, run.framework = said.name;
   run.accelerator = record.at("cluster").at("accelerator").string();
   if (const auto extra = record.find("extra")) run.state = extra->string_or("state", "");
   read_job_of_record(record, catalog, run);

@@ -54,7 +54,7 @@ RunCheck check_run(const RunRecord& run) {
     check.logged_peak = logged_peak(run.job, run.layout);
     check.peak_memory_error = *check.logged_peak / *run.measured.peak_memory - 1;
   }
-  check.counted = run.task == "pretrain" && run.state.empty() && !run.unknown_stack;
+  check.counted = run.task == pretraining && run.state.empty() && !run.unknown_stack;
   return check;
 }
 
@@ -136,7 +136,7 @@ std::map<std::string, ErrorFigures> figures_by_group(std::span<const RunCheck> c
       put("unknown stack:" + c.framework);
       continue;
     }
-    if (c.task != "pretrain" && !c.skipped) {
+    if (c.task != pretraining && !c.skipped) {
       put("task:" + c.task);
       continue;
     }

@@ -92,8 +92,7 @@ Seconds attention_backward_time(const AttentionShape& shape, const Accelerator& 
 }
 
 Seconds prefill_attention_time(const AttentionShape& shape, const Accelerator& device, DType dtype) {
-  const DeviceEfficiency& all = device.efficiency;
-  const AttentionEfficiency& e = dtype == DType::fp8 ? all.prefill_fp8 : all.prefill;
+  const AttentionEfficiency& e = device.efficiency.prefill_of(dtype);
   if (e.forward <= 0) return attention_forward_time(shape, device, dtype);
   return fused(shape, device, e, dtype, {.matrix = e.forward, .work = 1, .tensors = 1});
 }

@@ -101,7 +101,7 @@ TEST(KernelFit, AttentionRecoversItsParameters) {
                                .floor = Seconds::base(2e-5),
                                .seq_step = Seconds::base(4e-9),
                                .source = {}};
-  AttentionGroup group{.device = device.name, .format = "bf16", .source = "", .points = {}};
+  AttentionGroup group{.device = device.name, .format = DType::bf16, .source = "", .points = {}};
   for (const double seq : {1024, 2048, 4096, 16384}) {
     for (const double heads : {2, 16, 64}) {
       for (const double width : {64, 128, 256}) {

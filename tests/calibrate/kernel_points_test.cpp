@@ -66,7 +66,7 @@ TEST(KernelPoints, ReadsAttention) {
   const std::vector<AttentionGroup> groups = read_attention_points(path, builtin_catalog());
   ASSERT_EQ(groups.size(), 1U);
   EXPECT_EQ(groups[0].device, "GB300");
-  EXPECT_EQ(groups[0].format, "fp8");
+  EXPECT_EQ(groups[0].format, DType::fp8);
   const AttentionShape& shape = groups[0].points.at(0).shape;
   EXPECT_EQ(shape.seq_kv, 4096);
   EXPECT_EQ(shape.kv_heads, 8);

@@ -43,6 +43,18 @@ TEST(RunRecords, NullsAreResolvedByTheStack) {
   EXPECT_EQ(eager.layout.recompute, Recompute::full);
 }
 
+TEST(RunRecords, NullOfTaskAndStackIsNotSaid) {
+  std::string text = record_text(R"({"tp": 1, "pp": 1, "micro_batch": 1, "global_batch": 128, "framework": null})");
+  const std::string task = R"("task": "pretrain")";
+  text.replace(text.find(task), task.size(), R"("task": null)");
+  const RunRecord run = read(text);
+  EXPECT_FALSE(run.skipped) << *run.skipped;
+  EXPECT_EQ(run.task, "pretrain");
+  EXPECT_EQ(run.framework, "other");
+  EXPECT_EQ(run.job.precision.name, "bf16");
+  EXPECT_TRUE(check_run(run).counted);
+}
+
 TEST(RunRecords, FineTuningOnPackedDocumentsSaysHowLongTheyAre) {
   const std::string layout = R"({"tp": 1, "pp": 1, "micro_batch": 1, "global_batch": 128, "framework": "nemo"})";
   const auto documents = [&](const std::string& task, const std::string& set) {

@@ -29,7 +29,8 @@ struct GemmFit {
   KernelErrors errors;  ///< over the points of the fit
 };
 struct AttentionFit {
-  std::string device, format;
+  std::string device;
+  DType format = DType::bf16;  ///< of the key-value cache
   AttentionEfficiency efficiency;
   KernelErrors errors;
 };

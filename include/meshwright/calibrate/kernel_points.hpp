@@ -29,9 +29,11 @@ struct AttentionPoint {
   Seconds measured{};
 };
 
-/// Forward attention of an inference prefill. `format` is that of the key-value cache: "bf16" or "fp8".
+/// Forward attention of an inference prefill.
 struct AttentionGroup {
-  std::string device, format, source;
+  std::string device;
+  DType format = DType::bf16;  ///< of the key-value cache
+  std::string source;
   std::vector<AttentionPoint> points;
 };
 

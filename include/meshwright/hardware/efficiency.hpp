@@ -71,6 +71,9 @@ struct DeviceEfficiency {
 
   const GemmEfficiency& of(DType t) const { return gemm[static_cast<std::size_t>(t)]; }
   GemmEfficiency& of(DType t) { return gemm[static_cast<std::size_t>(t)]; }
+  /// By the format of the key-value cache.
+  const AttentionEfficiency& prefill_of(DType cache) const { return cache == DType::fp8 ? prefill_fp8 : prefill; }
+  AttentionEfficiency& prefill_of(DType cache) { return cache == DType::fp8 ? prefill_fp8 : prefill; }
 };
 
 }  // namespace meshwright::hardware
