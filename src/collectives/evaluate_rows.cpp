@@ -146,8 +146,9 @@ bool few_leave(const Schedule& row) {
 }
 
 std::optional<FlowEvaluation> flows_of_row(const Schedule& row, const Setting& s, const LevelLinks& links) {
-  if (!few_leave(row)) return flow_evaluation(row, s.n, *s.fabric, s.groups, links);
-  return flow_evaluation(row, s.n / row.shape.extent[0], *s.fabric, turned(s, row), links);
+  const RouteOptions routes = routes_of(s.cluster);
+  if (!few_leave(row)) return flow_evaluation(row, s.n, *s.fabric, s.groups, links, routes);
+  return flow_evaluation(row, s.n / row.shape.extent[0], *s.fabric, turned(s, row), links, routes);
 }
 
 std::optional<Seconds> scheduled_time(const Schedule& row, const Setting& s, const LevelLinks& links,

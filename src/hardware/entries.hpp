@@ -43,7 +43,6 @@ void merge(const NodeSpec& said, NodeSpec& spec);
 void merge(const NetworkSpec& said, NetworkSpec& spec);
 
 const std::vector<std::string>& scale_up_names();  ///< of ScaleUpKind
-const std::vector<std::string>& routings();
 
 /// Where each entry was read, for the messages of link_up.
 struct Origins {

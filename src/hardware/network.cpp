@@ -168,6 +168,18 @@ void check_oversubscription(const Cluster& cluster, const std::string& where) {
 
 }  // namespace
 
+const std::vector<std::string>& routings() {
+  static const std::vector<std::string> names = {"adaptive", "ecmp", "static", "spray"};
+  return names;
+}
+
+RoutingKind routing_kind(std::string_view name, const std::string& where) {
+  const auto at = std::ranges::find(routings(), name);
+  if (at == routings().end())
+    throw Error(where, "unknown routing '" + std::string(name) + "'" + suggestion(name, routings()));
+  return static_cast<RoutingKind>(at - routings().begin());
+}
+
 const std::vector<std::string>& topologies() {
   static const std::vector<std::string> names = texts_of(kinds, &TopologyKind::name);
   return names;

@@ -284,11 +284,6 @@ const std::vector<std::string>& scale_up_names() {
   return names;
 }
 
-const std::vector<std::string>& routings() {
-  static const std::vector<std::string> names = {"adaptive", "ecmp", "static", "spray"};
-  return names;
-}
-
 std::string_view name(ScaleUpKind kind) { return scale_up_names()[static_cast<std::size_t>(kind)]; }
 
 const std::vector<std::string_view>& node_members() {

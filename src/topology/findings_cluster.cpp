@@ -34,7 +34,8 @@ std::vector<Finding> check_cluster(const Cluster& cluster) {
       add("oversubscribed", Severity::warning,
           fmt::format("{} is oversubscribed {:.3g}:1; an accelerator gets {} when all cross it", tier.name,
                       tier.oversubscription, format(tier.per_rank)));
-  if (cluster.nodes > 1 && cluster.network.routing == "ecmp" && plan.tiers.size() > 1)
+  if (cluster.nodes > 1 && routing_kind(cluster.network.routing, "network/routing") == RoutingKind::ecmp &&
+      plan.tiers.size() > 1)
     add("ecmp", Severity::warning,
         fmt::format("plain ECMP hashing: collisions leave about {:.0f} % of line rate above the leaf",
                     100 * (plan.tiers[1].flow / plan.tiers[0].flow)));

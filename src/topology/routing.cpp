@@ -163,11 +163,9 @@ void append_between_units(const Walk& w, int source, int target) {
 
 }  // namespace
 
-RoutingKind routing_kind(std::string_view name, const std::string& where) {
-  const std::array<std::string, 4> names = {"static", "ecmp", "adaptive", "spray"};
-  const auto at = std::find(names.begin(), names.end(), name);
-  if (at == names.end()) throw Error(where, "unknown routing '" + std::string(name) + "'" + suggestion(name, names));
-  return static_cast<RoutingKind>(at - names.begin());
+RouteOptions routes_of(const Cluster& cluster) {
+  return {.routing = routing_kind(cluster.network.routing, "network/routing"),
+          .flows_a_pair = cluster.fabric.hashed_flows};
 }
 
 void append_route(const Fabric& fabric, int source, int target, const RouteOptions& options, Route& out) {

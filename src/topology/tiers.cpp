@@ -100,7 +100,8 @@ double fullest_uplink(double flows, double uplinks) {
 double tier_efficiency(const FabricKind& fabric, std::string_view routing) {
   // Routes fixed by destination: conflict-free for the patterns of training on a tree (D-mod-k), one part in ten lost.
   constexpr double fixed = 0.9;
-  if (routing == "static" && fabric.routing != routing) return std::min(fixed, fabric.tier_efficiency);
+  if (routing_kind(routing, "routing") == RoutingKind::fixed && fabric.routing != routing)
+    return std::min(fixed, fabric.tier_efficiency);
   return fabric.tier_efficiency;
 }
 
@@ -109,7 +110,7 @@ double routing_efficiency(const FabricKind& fabric, std::string_view routing, do
   // Sixteen flows a NIC, 64 NICs on 64 uplinks: 0.62. Between what was measured with 1 and 32 queue pairs in the worst
   // case, 0.2 and 0.52 of roofline (Meta, SIGCOMM 2024, 10.1145/3651890.3672233), and 0.5 to 0.8 of adaptive routing
   // (DeepSeek-V3, ISCA 2025, figure 8).
-  if (routing == "ecmp") {
+  if (routing_kind(routing, "routing") == RoutingKind::ecmp) {
     const double flows = fabric.hashed_flows;
     return std::min(1.0, flows / fullest_uplink(nics * flows, uplinks));
   }

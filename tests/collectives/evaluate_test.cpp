@@ -108,6 +108,19 @@ TEST(Evaluate, HierarchyBeatsFlatDoublingAcrossNodes) {
   }
 }
 
+// Hashed flows collide on uplinks, whichever model prices them: sixteen a NIC on as many uplinks as NICs.
+TEST(Evaluate, FlowsAreRoutedAsTheNetworkRoutes) {
+  const auto exchange = [](const char* routing) {
+    Cluster cluster = dgx_h100(16);
+    cluster.network.topology = "fat-tree", cluster.network.routing = routing;
+    const auto rows = evaluate(CostModel::flow, Collective::all_to_all, 1_GiB, cluster, 128, 1, "pairwise");
+    return rows.empty() ? 0 : rows.front().time.value();
+  };
+  ASSERT_GT(exchange("adaptive"), 0);
+  EXPECT_EQ(exchange("spray"), exchange("adaptive"));
+  EXPECT_GT(exchange("ecmp"), 1.1 * exchange("adaptive"));
+}
+
 TEST(Evaluate, TorusRowsRunOnTori) {
   const auto all = evaluate(CostModel::alpha_beta, Collective::all_reduce, 1_GiB, tpu_v4(16), 64);
   EXPECT_NE(find(all, "torus_rotated"), nullptr);

@@ -8,6 +8,18 @@
 
 namespace meshwright::hardware {
 
+/// How switches choose an uplink.
+enum class RoutingKind {
+  adaptive,  ///< switches steer to the emptier uplink: even use, at FabricKind::tier_efficiency
+  ecmp,      ///< each flow (queue pair) hashed onto one uplink for its life
+  fixed,     ///< "static": the uplink follows from the destination (D-mod-k, as InfiniBand's ftree engine does)
+  spray,     ///< every packet on another uplink: even use, at FabricKind::tier_efficiency
+};
+/// Their names: "adaptive", "ecmp", "static" and "spray".
+const std::vector<std::string>& routings();
+/// Error(where, ...) with the nearest spelling where there is none of that name.
+RoutingKind routing_kind(std::string_view name, const std::string& where);
+
 /// What the builders of a topology, its check and its bill go by: one row a topology.
 struct TopologyKind {
   std::string_view name;

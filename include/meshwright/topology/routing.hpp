@@ -5,18 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "meshwright/hardware/network.hpp"
 #include "meshwright/topology/fabric.hpp"
 
 namespace meshwright::topology {
-
-enum class RoutingKind {
-  fixed,     ///< "static": the uplink follows from the destination (D-mod-k, as InfiniBand's ftree engine does)
-  ecmp,      ///< each flow (queue pair) hashed onto one uplink for its life
-  adaptive,  ///< switches steer to the emptier uplink: even use, at FabricTraits::tier_efficiency
-  spray,     ///< every packet on another uplink: even use, at FabricTraits::tier_efficiency
-};
-/// "static", "ecmp", "adaptive" or "spray"; Error(where, ...) with the nearest spelling.
-RoutingKind routing_kind(std::string_view name, const std::string& where);
 
 struct RouteOptions {
   RoutingKind routing = RoutingKind::adaptive;
@@ -25,6 +17,9 @@ struct RouteOptions {
   bool relay = true;       ///< cross-rail traffic changes rails over NVLink first (NCCL's PXN)
   bool minimal = true;     ///< Dragonfly+: direct cables between two groups; false = by a third group (Valiant)
 };
+
+/// As a cluster's network routes; ECMP hashes as many flows of a pair as its fabric tells apart.
+RouteOptions routes_of(const Cluster& cluster);
 
 /// Links and bundles that a flow between two ranks uses, with its share on each; empty for a rank to itself.
 /// Failed ports, NICs and leaves are avoided where there is another way.
