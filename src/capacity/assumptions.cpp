@@ -10,16 +10,6 @@
 namespace meshwright::capacity {
 namespace {
 
-struct RecoveryPart {
-  std::string_view key;
-  Seconds Recovery::*field;
-};
-constexpr RecoveryPart recovery_parts[] = {{"detection", &Recovery::detection},
-                                           {"diagnosis", &Recovery::diagnosis},
-                                           {"replacement", &Recovery::replacement},
-                                           {"requeue", &Recovery::requeue},
-                                           {"restart", &Recovery::restart}};
-
 /// A whole number of hosts, or a share of the job's.
 void take_spares(const Reader& r, RunAssumptions& a) {
   if (r.is_number() && r.number() >= 1) {
@@ -41,9 +31,10 @@ void read_failures(const Reader& r, RunAssumptions& a) {
   }
   if (const auto profile = r.find("profile")) a.failures = failure_profile(profile->string(), profile->where());
   if (r.has("node_rate") && r.has("node_mtbf")) r.fail("expected 'node_rate' or 'node_mtbf', found both");
-  a.inputs.take(r, "failures",
-                {"profile", "node_rate", "node_mtbf", "components", "recovery", "planned", "spread", "detection",
-                 "diagnosis", "replacement", "requeue", "restart", "spares"});
+  std::vector<std::string_view> others = {"profile",  "node_rate", "node_mtbf", "components",
+                                          "recovery", "planned",   "spread",    "spares"};
+  for (const RecoveryPart& part : recovery_parts) others.push_back(part.key);
+  a.inputs.take(r, "failures", others);
   take_failure_profile(r, a.failures);
   if (const auto mtbf = r.find("node_mtbf")) a.failures.node_rate = Hertz::base(1 / read_time(*mtbf).value());
   for (const RecoveryPart& part : recovery_parts)

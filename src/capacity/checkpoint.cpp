@@ -13,8 +13,9 @@ CheckpointChoice read_checkpoint_choice(const Reader& r, Inputs& inputs, Checkpo
   if (const auto mode = r.find("mode")) choice.mode = static_cast<CheckpointMode>(mode->one_of(modes));
   if (const auto interval = r.find("interval")) choice.interval = read_time(*interval);
   if (const auto interval = r.find("peer_interval")) choice.peer_interval = read_time(*interval);
-  if (const auto bytes = r.find("bytes_per_parameter")) choice.bytes_per_parameter = read_number(*bytes, 0.1, 64);
-  if (const auto rollback = r.find("rollback")) choice.rollback = read_number(*rollback, 0, 1000);
+  if (const auto bytes = r.find("bytes_per_parameter"))
+    choice.bytes_per_parameter = read_number(*bytes, least_bytes_per_parameter, most_bytes_per_parameter);
+  if (const auto rollback = r.find("rollback")) choice.rollback = read_number(*rollback, 0, most_rollback);
   return choice;
 }
 

@@ -44,7 +44,7 @@ Priced node_price(const Site& site, const Purchase& node, const Inputs& inputs) 
 }
 
 Priced network_price(const Purchase& p, const Inputs& inputs) {
-  const double factor = inputs("prices.network_spread") * (1 + inputs("prices.network_premium"));
+  const double factor = inputs("prices.network_spread") * (1 + inputs(network_premium));
   if (p.each.value() != 0) return {p.each.value() * factor, p.note};
   const auto by = [&](const char* input, double amount) {
     return Priced{amount * inputs(input) * factor, describe(inputs.row(input))};

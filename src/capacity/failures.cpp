@@ -48,12 +48,11 @@ Component read_component(const Reader& r) {
 }
 
 void take_recovery(const Reader& r, Recovery& recovery) {
-  r.allow_only({"detection", "diagnosis", "replacement", "requeue", "restart", "spread", "why"});
-  recovery.detection = r.quantity_or("detection", recovery.detection);
-  recovery.diagnosis = r.quantity_or("diagnosis", recovery.diagnosis);
-  recovery.replacement = r.quantity_or("replacement", recovery.replacement);
-  recovery.requeue = r.quantity_or("requeue", recovery.requeue);
-  recovery.restart = r.quantity_or("restart", recovery.restart);
+  std::vector<std::string_view> known;
+  for (const RecoveryPart& part : recovery_parts) known.push_back(part.key);
+  known.insert(known.end(), {"spread", "why"});
+  r.allow_only(known);
+  for (const RecoveryPart& part : recovery_parts) recovery.*part.field = r.quantity_or(part.key, recovery.*part.field);
   if (const auto spread = r.find("spread")) recovery.spread = read_spread(*spread);
 }
 

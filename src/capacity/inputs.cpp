@@ -184,7 +184,7 @@ void Inputs::take_one(const Reader& reader, std::string_view name) {
   input.date = reader.string_or("date", "");
 }
 
-void Inputs::take(const Reader& object, std::string_view group, std::initializer_list<std::string_view> others) {
+void Inputs::take(const Reader& object, std::string_view group, std::span<const std::string_view> others) {
   const std::string prefix = std::string(group) + ".";
   const std::vector<std::string> names = names_of(rows_, prefix);
   std::vector<std::string_view> known(names.begin(), names.end());
@@ -203,7 +203,7 @@ void Inputs::take_range(const Reader& reader, std::string_view name) {
   input.low = read_value(ends[0], input.kind, input.least, input.most);
   input.high = read_value(ends[1], input.kind, input.least, input.most);
   if (!(input.low <= input.value && input.value <= input.high))
-    reader.fail(fmt::format("{} is {}, expected it between the two", name, format_value(input.value, input.kind)));
+    reader.fail(fmt::format("{} is {}, expected it between the two", name, format_value(input.value, input)));
 }
 
 const Input& Inputs::named(std::string_view name, const std::string& where) const {
@@ -251,10 +251,14 @@ std::string format_value(double value, Kind kind) {
   }
 }
 
+std::string format_value(double value, const Input& input) {
+  return input.name == network_premium ? fmt::format("{:+.1f} %", value * 100) : format_value(value, input.kind);
+}
+
 std::string describe(const Input& input) {
-  std::string text = fmt::format("{}: {}", input.name, format_value(input.value, input.kind));
+  std::string text = fmt::format("{}: {}", input.name, format_value(input.value, input));
   if (input.varies())
-    text += fmt::format(" ({} to {})", format_value(input.low, input.kind), format_value(input.high, input.kind));
+    text += fmt::format(" ({} to {})", format_value(input.low, input), format_value(input.high, input));
   if (!input.date.empty()) text += fmt::format("; {}, {} confidence", input.date, input.confidence);
   return text + ": " + input.source;
 }

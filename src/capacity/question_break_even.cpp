@@ -40,7 +40,7 @@ void take_input_range(const Reader& q, const Input& input, Varying& v) {
 /// An input; a premium acts on `of` alone, anything else on both.
 Varying vary_input(const Asked& asked, const Reader& q, const std::string& name, const std::vector<Candidate>& pair,
                    const Workload& workload, int of, bool by_cost) {
-  const bool premium = name == "prices.network_premium";
+  const bool premium = name == network_premium;
   const PlannedPoint first = planned(asked, pair[0], workload), second = planned(asked, pair[1], workload);
   const Input input = first.assumptions.inputs.row(name);
   Varying v;
@@ -51,9 +51,7 @@ Varying vary_input(const Asked& asked, const Reader& q, const std::string& name,
     if (!premium || is_first == (of == 0)) moved.inputs.set(name, value);
     return objective_of(point, moved, by_cost);
   };
-  v.shown = [=](double value) {
-    return premium ? fmt::format("{:+.1f} %", value * 100) : format_value(value, input.kind);
-  };
+  v.shown = [=](double value) { return format_value(value, input); };
   take_input_range(q, input, v);
   return v;
 }
@@ -161,7 +159,7 @@ Answer break_even(const Asked& asked) {
                                                       : 1,
                             by_cost);
   const int of = of_name == pair[0].name ? 0 : 1;
-  const std::string input = vary == "price_premium" ? "prices.network_premium" : vary;
+  const std::string input = vary == "price_premium" ? std::string(network_premium) : vary;
   const Varying v = Inputs().has(input) ? vary_input(asked, q, input, pair, workload, of, by_cost)
                                         : vary_member(asked, q, vary, pair, workload, of,
                                                       number_of(asked, names[static_cast<std::size_t>(of)]), by_cost);

@@ -122,7 +122,7 @@ std::string sensitivity_section(const Report& report, const Best& best) {
   const auto at = best.result ? best.result : best.unlimited;
   if (!at || best.sensitivity.empty()) return "";
   const Result& r = report.answer.results[*at];
-  const bool by_cost = report.scenario.objective == "cost";
+  const bool by_cost = report.scenario.by_cost();
   std::vector<ChartBar> bars;
   for (const Sensitivity& s : best.sensitivity) {
     if (bars.size() == most_bars) break;

@@ -158,7 +158,7 @@ Result read_result(const std::string& line, const Scenario& scenario) {
 bool better(const Scenario& scenario, const Result& a, const Result& b) {
   if (a.runs() != b.runs()) return a.runs();
   if (a.meets_all() != b.meets_all()) return a.meets_all();
-  const bool by_cost = scenario.objective == "cost";
+  const bool by_cost = scenario.by_cost();
   const double mine = by_cost ? a.cost : a.days, theirs = by_cost ? b.cost : b.days;
   return mine != theirs ? mine < theirs : a.index < b.index;
 }

@@ -66,7 +66,7 @@ void check_points(const Scenario& scenario) {
 
 Scenario read_scenario(const Reader& r) {
   r.allow_only(keys_of(scenario_members()));
-  static const std::vector<std::string> objectives = {"cost", "time"};
+  static const std::vector<std::string> objectives(scenario_objectives.begin(), scenario_objectives.end());
   Scenario scenario;
   scenario.where = r.where();
   scenario.name = r.string_or("name", "scenario");

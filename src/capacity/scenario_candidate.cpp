@@ -201,8 +201,7 @@ Candidate parsed_candidate(const Scenario& scenario, const Filled& from) {
   candidate.where = from.where;
   candidate.name = from.name;
   candidate.assumptions = read_assumptions(r, scenario.assumptions);
-  if (const auto premium = r.find("price_premium"))
-    candidate.assumptions.inputs.take_one(*premium, "prices.network_premium");
+  if (const auto premium = r.find("price_premium")) candidate.assumptions.inputs.take_one(*premium, network_premium);
   for (const auto& [key, field] :
        {std::pair{"power_cap", &Candidate::power_cap}, {"site_power", &Candidate::power_limit}}) {
     const auto power = r.find(key);

@@ -71,18 +71,18 @@ JsonSchema failures_shape() {
                           {"spread", "p90 over median of the rates", shape::anything()},
                           {"sources", "", shape::list(free)},
                           {"spares", "hosts, or a share of the job's", number_or_text()}};
-  for (const char* step : {"detection", "diagnosis", "replacement", "requeue", "restart"})
-    rows.push_back({step, "of an interruption", time_shape()});
+  for (const RecoveryPart& part : recovery_parts) rows.push_back({part.key, "of an interruption", time_shape()});
   return shape::either({profile, group_shape("failures", std::move(rows))});
 }
 
 JsonSchema checkpoint_shape() {
-  return group_shape("checkpoint",
-                     {{"mode", "", shape::one_of(std::span<const std::string_view>(checkpoint_mode_names))},
-                      {"interval", "between checkpoints; the best by default", time_shape()},
-                      {"peer_interval", "between copies to a peer", time_shape()},
-                      {"bytes_per_parameter", "that are saved", shape::number(0.1, 64)},
-                      {"rollback", "intervals that an interruption costs", shape::number(0, 1000)}});
+  return group_shape(
+      "checkpoint",
+      {{"mode", "", shape::one_of(std::span<const std::string_view>(checkpoint_mode_names))},
+       {"interval", "between checkpoints; the best by default", time_shape()},
+       {"peer_interval", "between copies to a peer", time_shape()},
+       {"bytes_per_parameter", "that are saved", shape::number(least_bytes_per_parameter, most_bytes_per_parameter)},
+       {"rollback", "intervals that an interruption costs", shape::number(0, most_rollback)}});
 }
 
 JsonSchema uncertainty_shape() {
@@ -178,7 +178,7 @@ const Members<Workload>& workload_members() {
     const JsonSchema count = shape::whole(1, largest_count);
     const Members<Workload> ramp = {{"start", "first batch", count},
                                     {"increment", "added each time", count},
-                                    {"samples", "over which it grows", shape::number(1, 1e15)}};
+                                    {"samples", "over which it grows", shape::number(1, most_ramp_samples)}};
     const Members<Workload> evaluation = {{"every", "steps", shape::whole(1, 2147483647)}, {"takes", "", time_shape()}};
     Members<Workload> all = {needed<Workload>({"name", "", shape::text()}),
                              {"description", "", shape::text()},
@@ -231,15 +231,15 @@ const Members<Candidate>& candidate_members() {
 
 const Members<Scenario>& scenario_members() {
   static const Members<Scenario> rows = [] {
-    static constexpr std::string_view objectives[] = {"cost", "time"};
-    Members<Scenario> all = {{"name", "", shape::text()},
-                             {"description", "", shape::text()},
-                             {"objective", "what is the best", shape::one_of(objectives)},
-                             needed<Scenario>({"workloads", "", shape::list(shape_of(workload_members()), 1)}),
-                             needed<Scenario>({"candidates", "", shape::list(shape_of(candidate_members()), 1)}),
-                             {"constraints", "limits that a result keeps", constraints_shape()},
-                             {"uncertainty", "ranges of inputs, and how often they are drawn", uncertainty_shape()},
-                             {"questions", "", shape::list(question_shape())}};
+    Members<Scenario> all = {
+        {"name", "", shape::text()},
+        {"description", "", shape::text()},
+        {"objective", "what is the best", shape::one_of(std::span<const std::string_view>(scenario_objectives))},
+        needed<Scenario>({"workloads", "", shape::list(shape_of(workload_members()), 1)}),
+        needed<Scenario>({"candidates", "", shape::list(shape_of(candidate_members()), 1)}),
+        {"constraints", "limits that a result keeps", constraints_shape()},
+        {"uncertainty", "ranges of inputs, and how often they are drawn", uncertainty_shape()},
+        {"questions", "", shape::list(question_shape())}};
     add_assumption_members(all);
     return all;
   }();

@@ -50,7 +50,7 @@ void read_extras(const Reader& r, RunSchedule& schedule) {
   if (const auto ramp = r.find("ramp")) {
     ramp->allow_only({"start", "increment", "samples"});
     schedule.ramp = {ramp->at("start").integer(1, largest_count), ramp->at("increment").integer(1, largest_count),
-                     read_number(ramp->at("samples"), 1, 1e15)};
+                     read_number(ramp->at("samples"), 1, most_ramp_samples)};
   }
   if (const auto evaluation = r.find("evaluation")) {
     evaluation->allow_only({"every", "takes"});

@@ -49,11 +49,6 @@ struct Range {
   double low, high;
 };
 
-std::string value_text(const Input& input, double value) {
-  return input.name == "prices.network_premium" ? fmt::format("{:+.1f} %", value * 100)
-                                                : format_value(value, input.kind);
-}
-
 }  // namespace
 
 std::vector<Draw> draw_points(const PlannedPoint& point, int draws, std::uint64_t seed) {
@@ -101,8 +96,8 @@ std::vector<Sensitivity> tornado(const PlannedPoint& point, bool by_cost) {
                     .at_high = {}};
     row.at_low = with_input(point, input.name, input.low);
     row.at_high = with_input(point, input.name, input.high);
-    row.low_text = value_text(input, input.low);
-    row.high_text = value_text(input, input.high);
+    row.low_text = format_value(input.low, input);
+    row.high_text = format_value(input.high, input);
     const double low = objective(row.at_low, by_cost) / centre - 1, high = objective(row.at_high, by_cost) / centre - 1;
     row.effect = std::max(std::abs(low), std::abs(high));
     if (row.effect > 1e-9) rows.push_back(std::move(row));
@@ -150,7 +145,7 @@ std::vector<Flip> flips(const PlannedPoint& best, const PlannedPoint& other, boo
       const std::vector<double> all = roots(clear, std::min(near, end), std::max(near, end), 8);
       if (all.empty()) continue;
       const double at = end < near ? all.back() : all.front();
-      found.push_back({best.workload, what, best.candidate, other.candidate, at, value_text(input, at)});
+      found.push_back({best.workload, what, best.candidate, other.candidate, at, format_value(at, input)});
     }
   };
   for (const Input& input : best.assumptions.inputs.rows()) {
@@ -159,7 +154,7 @@ std::vector<Flip> flips(const PlannedPoint& best, const PlannedPoint& other, boo
   }
   constexpr Range premiums{-0.5, 2};
   const auto premium_of = [](const PlannedPoint& p) -> const Input& {
-    return p.assumptions.inputs.row("prices.network_premium");
+    return p.assumptions.inputs.row(network_premium);
   };
   if (by_cost) add(premium_of(best), "price_premium of " + best.candidate, premiums, true, false);
   if (by_cost) add(premium_of(other), "price_premium of " + other.candidate, premiums, false, true);

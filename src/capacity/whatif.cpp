@@ -44,7 +44,7 @@ std::vector<std::pair<std::string, double>> chances_of(const Scenario& scenario,
   for (int d = 0; d < scenario.draws; ++d) {
     const auto value = [&](std::size_t i) {
       const Draw& draw = draws[i][static_cast<std::size_t>(d)];
-      return scenario.objective == "cost" ? draw.cost : draw.days;
+      return scenario.by_cost() ? draw.cost : draw.days;
     };
     std::size_t best = 0;
     for (std::size_t i = 1; i < points.size(); ++i) best = value(i) < value(best) ? i : best;
@@ -76,7 +76,7 @@ Best best_of(const Scenario& scenario, const std::vector<Result>& results, const
       .workload = workload, .result = {}, .unlimited = {}, .pareto = {}, .sensitivity = {}, .flips = {}, .chances = {}};
   const std::vector<std::size_t> order = ranking(scenario, results, workload);
   if (order.empty()) return best;
-  const bool by_cost = scenario.objective == "cost";
+  const bool by_cost = scenario.by_cost();
   if (results[order.front()].meets_all()) best.result = order.front();
   best.unlimited =
       *std::ranges::min_element(order, {}, [&](std::size_t i) { return by_cost ? results[i].cost : results[i].days; });

@@ -90,6 +90,15 @@ TEST(Normal, QuantilesAreExact) {
   EXPECT_NEAR(normal_quantile(0.5), 0, 1e-15);
 }
 
+// Candidates state it as a share, tornado and break-even show it so.
+TEST(Inputs, APremiumReadsAsWhatItAdds) {
+  Inputs inputs;
+  inputs.set(network_premium, 0.2);
+  const Input& premium = inputs.row(network_premium);
+  EXPECT_EQ(format_value(0.2, premium), "+20.0 %");
+  EXPECT_THAT(describe(premium), HasSubstr("prices.network_premium: +20.0 %"));
+}
+
 // The accelerators of the runs that the step time is calibrated on.
 TEST(Inputs, ReferenceRanksAreTheMedianOfThePublishedRuns) {
   std::vector<int> counts;

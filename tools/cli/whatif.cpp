@@ -88,7 +88,7 @@ std::string tornado_text(const Scenario& scenario, const WhatIf& answer, const B
   const auto at = best.result ? best.result : best.unlimited;
   if (!at || best.sensitivity.empty()) return "";
   const Result& r = answer.results[*at];
-  const bool by_cost = scenario.objective == "cost";
+  const bool by_cost = scenario.by_cost();
   Table table({{fmt::format("what moves the {}", by_cost ? "cost" : "time"), Align::left},
                {"from"},
                {"to"},

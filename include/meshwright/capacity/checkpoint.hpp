@@ -22,6 +22,9 @@ inline constexpr std::array<std::string_view, 4> checkpoint_mode_names = {"synch
                                                                           "local"};
 constexpr std::string_view name(CheckpointMode mode) { return checkpoint_mode_names[static_cast<std::size_t>(mode)]; }
 
+/// What it can be told.
+inline constexpr double least_bytes_per_parameter = 0.1, most_bytes_per_parameter = 64, most_rollback = 1000;
+
 /// What the user says of checkpoints. Zero = to be found.
 struct CheckpointChoice {
   CheckpointMode mode = CheckpointMode::asynchronous;

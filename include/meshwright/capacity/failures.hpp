@@ -58,6 +58,16 @@ struct Recovery {
   Seconds restart{};      ///< processes, communicators, compilation
   Spread spread{};
 };
+/// Its times as files name them.
+struct RecoveryPart {
+  std::string_view key;
+  Seconds Recovery::*field;
+};
+inline constexpr std::array<RecoveryPart, 5> recovery_parts = {{{"detection", &Recovery::detection},
+                                                                {"diagnosis", &Recovery::diagnosis},
+                                                                {"replacement", &Recovery::replacement},
+                                                                {"requeue", &Recovery::requeue},
+                                                                {"restart", &Recovery::restart}}};
 
 /// What one source observed, or the user states.
 struct FailureProfile {

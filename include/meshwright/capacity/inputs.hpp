@@ -1,6 +1,7 @@
 #pragma once
 // What a capacity plan assumes: one table of inputs (data/capacity/inputs.json), each with range, date and source. A
 // scenario states its own over them; sensitivity, Monte Carlo and break-even vary rows of this table and nothing else.
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -8,6 +9,9 @@
 #include "meshwright/core/reader.hpp"
 
 namespace meshwright::capacity {
+
+/// The input that a candidate's "price_premium" stands for.
+inline constexpr std::string_view network_premium = "prices.network_premium";
 
 /// How an input is written, and in which base unit it is held.
 enum class Kind { number, share, time, money, money_rate, energy_price, bandwidth, power, carbon };
@@ -42,7 +46,10 @@ class Inputs {
   /// The member `group` of a scenario: {"energy": "0.08 USD/kWh"} or {"energy": {"value", "low", "high", "source"}} for
   /// the inputs "group.*". A value without a range keeps the default's relative one. Keys in `others` are left to
   /// the caller.
-  void take(const Reader& object, std::string_view group, std::initializer_list<std::string_view> others = {});
+  void take(const Reader& object, std::string_view group, std::span<const std::string_view> others = {});
+  void take(const Reader& object, std::string_view group, std::initializer_list<std::string_view> others) {
+    take(object, group, std::span<const std::string_view>(others.begin(), others.size()));
+  }
   /// One input from what stands at `reader`.
   void take_one(const Reader& reader, std::string_view name);
   /// [low, high] of an input; Error where the value doesn't lie between them.
@@ -59,6 +66,8 @@ class Inputs {
 double read_value(const Reader& reader, Kind kind, double least, double most);
 /// "0.081 $/kWh", "1.2", "2.0 %", ...
 std::string format_value(double value, Kind kind);
+/// Of that input: a premium as what it adds.
+std::string format_value(double value, const Input& input);
 /// "prices.energy: 0.081 $/kWh (0.05 to 0.15; 2024, medium confidence: EIA ...)".
 std::string describe(const Input& input);
 

@@ -70,9 +70,13 @@ struct Question {
   std::string where;
 };
 
+/// What is best.
+inline constexpr std::array<std::string_view, 2> scenario_objectives = {"cost", "time"};
+
 struct Scenario {
   std::string name, description;
-  std::string objective = "cost";  ///< "cost" or "time": what is best
+  std::string objective{scenario_objectives.front()};
+  bool by_cost() const { return objective == scenario_objectives.front(); }
   std::vector<Workload> workloads;
   std::vector<CandidateRow> candidates;
   RunAssumptions assumptions;
@@ -96,6 +100,8 @@ struct Scenario {
 /// Most points of one scenario, and bytes of its files.
 inline constexpr std::uint64_t most_points = 250000;
 inline constexpr std::uintmax_t most_scenario_bytes = 64 << 20;
+/// Most samples over which a batch grows.
+inline constexpr double most_ramp_samples = 1e15;
 /// Most draws of the Monte Carlo estimate of a point: percentiles of so many are within a percent.
 inline constexpr int most_draws = 10000;
 
