@@ -1,7 +1,6 @@
 #include "meshwright/core/breakdown.hpp"
 
 #include "meshwright/core/error.hpp"
-#include "meshwright/core/names.hpp"
 #include "meshwright/core/units.hpp"
 #include "values.hpp"
 
@@ -19,28 +18,6 @@ Term read_term(const Reader& reader) {
     for (const Reader& part : parts->items()) term.parts.push_back(read_term(part));
   }
   return term;
-}
-
-template <class Q>
-std::string as(double value) {
-  return format(Q::base(value));
-}
-struct Written {
-  const char* unit;
-  std::string (*text)(double);
-};
-constexpr Written written[] = {
-    {"s", as<Seconds>},  {"B", as<Bytes>}, {"B/s", as<BytesPerSecond>}, {"FLOP/s", as<FlopsPerSecond>},
-    {"FLOP", as<Flops>}, {"W", as<Watts>}, {"$", as<Dollars>},          {"%", format_percent},
-    {"", format_count}};
-
-std::string readable(double value, const std::string& unit) {
-  std::vector<std::string> units;
-  for (const Written& row : written) {
-    if (row.unit == unit) return row.text(value);
-    units.emplace_back(row.unit);
-  }
-  throw Error("unit", "unknown unit '" + unit + "'" + suggestion(unit, units));
 }
 
 }  // namespace
@@ -83,7 +60,7 @@ void bind_core(py::module_& module) {
   module.def(
       "parse_time", [](const std::string& text) { return parse_quantity<Seconds::dimension>(text, "time").value(); },
       py::arg("text"), "Seconds of a text such as '2.5 us'.");
-  module.def("readable", &readable, py::arg("value"), py::arg("unit"),
+  module.def("readable", &format_in, py::arg("value"), py::arg("unit"),
              "A figure in base units for people: readable(0.0127, 's') is '12.7 ms'; units s, B, B/s, FLOP/s, FLOP, W, "
              "$, %, '' "
              "(a count).");

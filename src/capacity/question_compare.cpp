@@ -13,9 +13,7 @@ namespace meshwright::capacity {
 namespace {
 
 std::string in_units(const Term& term) {
-  const double size = std::abs(term.value);
-  const std::string text = term.unit == "$" ? format(Dollars::base(size)) : format(Seconds::base(size));
-  return (term.value < 0 ? "-" : "+") + text;
+  return (term.value < 0 ? "-" : "+") + format_in(std::abs(term.value), term.unit);
 }
 
 /// The five largest differences.

@@ -140,11 +140,9 @@ std::string sensitivity_section(const Report& report, const Best& best) {
 }
 
 std::string with_unit(const Term& term) {
-  if (term.unit == "$") return dollars(term.value);
-  if (term.unit == "W") return format(Watts::base(term.value));
   if (term.unit == "J") return fmt::format("{:.4g} MWh", term.value / 3.6e9);
   if (term.unit == "kg") return fmt::format("{:.4g} t", term.value / 1000);
-  return format(Seconds::base(term.value));
+  return format_in(term.value, term.unit);
 }
 
 /// Parts of a whole, those that can be seen.

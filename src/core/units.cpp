@@ -10,6 +10,7 @@
 
 #include "core/units_detail.hpp"
 #include "meshwright/core/error.hpp"
+#include "meshwright/core/names.hpp"
 
 namespace meshwright {
 namespace {
@@ -253,6 +254,32 @@ std::string format_count(double value) {
 }
 
 std::string format_percent(double fraction) { return fmt::format("{:.1f} %", fraction * 100); }
+
+namespace {
+
+template <class Q>
+std::string as(double value) {
+  return format(Q::base(value));
+}
+struct Written {
+  std::string_view unit;
+  std::string (*text)(double);
+};
+constexpr Written written[] = {
+    {"s", as<Seconds>},  {"B", as<Bytes>}, {"B/s", as<BytesPerSecond>}, {"FLOP/s", as<FlopsPerSecond>},
+    {"FLOP", as<Flops>}, {"W", as<Watts>}, {"$", as<Dollars>},          {"%", format_percent},
+    {"", format_count}};
+
+}  // namespace
+
+std::string format_in(double value, std::string_view unit) {
+  std::vector<std::string> units;
+  for (const Written& row : written) {
+    if (row.unit == unit) return row.text(value);
+    units.emplace_back(row.unit);
+  }
+  throw Error("unit", fmt::format("unknown unit '{}'{}", unit, suggestion(unit, units)));
+}
 
 Bytes parse_message_size(std::string_view text, const std::string& where) {
   constexpr double most = 1125899906842624.0;  // a pebibyte

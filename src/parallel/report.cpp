@@ -84,10 +84,9 @@ std::string timeline(const Job& job, const Prediction& p) {
 }
 
 void add_terms(const Term& term, int depth, std::vector<std::vector<std::string>>& rows) {
-  const std::string value = term.unit == "B" ? format(Bytes::base(term.value)) : format(Seconds::base(term.value));
   std::string indent;
   for (int i = 0; i < depth; ++i) indent += "\u00a0\u00a0";
-  rows.push_back({indent + term.name, value, term.formula, term.source});
+  rows.push_back({indent + term.name, format_in(term.value, term.unit), term.formula, term.source});
   for (const Term& part : term.parts) add_terms(part, depth + 1, rows);
 }
 

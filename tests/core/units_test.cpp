@@ -68,6 +68,16 @@ TEST(Format, ReadsWell) {
   EXPECT_EQ(format_percent(0.417), "41.7 %");
 }
 
+TEST(Format, FiguresByTheUnitOfTheirTerm) {
+  EXPECT_EQ(format_in(4.314, "s"), "4.31 s");
+  EXPECT_EQ(format_in(91.2e9, "B"), "91.2 GB");
+  EXPECT_EQ(format_in(1.25e6, "$"), "$1.25 M");
+  EXPECT_EQ(format_in(700, "W"), "700 W");
+  EXPECT_EQ(format_in(0.417, "%"), "41.7 %");
+  EXPECT_EQ(format_in(405.9e9, ""), format_count(405.9e9));
+  EXPECT_THAT(meshwright::refusal([] { format_in(1, "seconds"); }), HasSubstr("unknown unit 'seconds'"));
+}
+
 TEST(ParseMessageSize, IsBinaryAsInNcclTests) {
   EXPECT_EQ(parse_message_size("1K", ""), 1_KiB);
   EXPECT_EQ(parse_message_size("8G", ""), 8_GiB);

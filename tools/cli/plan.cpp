@@ -44,8 +44,7 @@ std::string asked_for(const SearchResult& result) {
 }
 
 std::string value_text(const Objective& objective, double value) {
-  if (objective.unit == "s") return format(Seconds::base(value));
-  if (objective.unit == "B") return format(Bytes::base(value));
+  if (objective.unit == "s" || objective.unit == "B") return format_in(value, objective.unit);
   return fmt::format("{:.6g}{}{}", value, objective.unit.empty() ? "" : " ", objective.unit);
 }
 

@@ -29,8 +29,8 @@ struct Options {
 };
 
 void print_term(const Term& term, int depth, std::string& out) {
-  const std::string value = term.unit == "B" ? format(Bytes::base(term.value)) : format(Seconds::base(term.value));
-  std::string line = fmt::format("{}{}  {}", std::string(2 * depth + 2, ' '), term.name, value);
+  std::string line =
+      fmt::format("{}{}  {}", std::string(2 * depth + 2, ' '), term.name, format_in(term.value, term.unit));
   if (!term.formula.empty()) line += "  = " + term.formula;
   if (!term.source.empty()) line += "  [" + term.source + "]";
   out += line + "\n";

@@ -24,6 +24,9 @@ std::string format(Watts);           ///< "700 W"
 std::string format(Dollars);         ///< "$1.25 M"
 std::string format_count(double);    ///< "405.9 B" parameters, "14.8 T" tokens
 std::string format_percent(double);  ///< 0.417 -> "41.7 %"
+/// A figure in the base unit of a term or a column: "s", "B", "B/s", "FLOP/s", "FLOP", "W", "$", "%" (a fraction), ""
+/// (a count). Error("unit", ...) with the nearest for others.
+std::string format_in(double value, std::string_view unit);
 /// Powers of two as nccl-tests take them: "1K" = 1024, "8G", "512", "1M". Throws Error(where, ...).
 Bytes parse_message_size(std::string_view text, const std::string& where);
 
