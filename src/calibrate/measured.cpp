@@ -14,6 +14,12 @@ FlopsConvention convention_of(const std::string& text) {
 
 }  // namespace
 
+std::optional<Bytes> measured_peak(const Reader& measured) {
+  const auto peak = measured.find("peak_mem_gib");
+  if (!peak) return std::nullopt;
+  return Bytes::base(measured_number(*peak, most_memory_gib) * gibibyte);
+}
+
 std::optional<Seconds> measured_step_time(const Reader& measured, const Job& job) {
   if (const auto time = measured.find("step_time_s")) return Seconds::base(measured_number(*time, most_step_seconds));
   const double tokens = static_cast<double>(job.global_batch) * job.seq_len;

@@ -21,6 +21,11 @@ inline constexpr double most_step_seconds = 1e7, most_tokens_per_s = 1e12, most_
                         most_memory_gib = 1e6;
 inline constexpr double most_message_bytes = 1e18, least_message_us = 1e-6, most_message_us = 1e13;  ///< of collectives
 
+/// In which peaks of memory are recorded.
+inline constexpr double gibibyte = literals::operator""_GiB(1).value();
+
+/// "peak_mem_gib" of "measured"; nothing where it is not there.
+std::optional<Bytes> measured_peak(const Reader& measured);
 /// Step time of "measured": as it stands, else from tokens, else from FLOP/s or MFU under the source's convention
 /// ("flops_convention"); nothing where none of them is there.
 std::optional<Seconds> measured_step_time(const Reader& measured, const Job& job);

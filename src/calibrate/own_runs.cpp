@@ -9,8 +9,6 @@
 namespace meshwright::calibrate {
 namespace {
 
-constexpr double gib = 1073741824.0;
-
 bool ends_with(const std::string& path, std::string_view plain) {
   return path.ends_with(plain) || path.ends_with(std::string(plain) + ".gz");
 }
@@ -40,8 +38,7 @@ RunRecord measured_job(const Reader& reader, const Catalog& catalog, const std::
   if (!run.measured.step_time)
     measured.fail(
         "expected 'step_time_s', 'tokens_per_s_per_gpu', 'model_tflops_per_gpu', 'hardware_tflops_per_gpu' or 'mfu'");
-  if (const auto peak = measured.find("peak_mem_gib"))
-    run.measured.peak_memory = Bytes::base(measured_number(*peak, most_memory_gib) * gib);
+  run.measured.peak_memory = measured_peak(measured);
   return run;
 }
 

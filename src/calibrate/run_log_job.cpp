@@ -6,6 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "calibrate/measured.hpp"
 #include "calibrate/run_log_dialect.hpp"
 #include "calibrate/run_log_pipeline.hpp"
 #include "calibrate/run_log_settings.hpp"
@@ -18,8 +19,6 @@ namespace meshwright::calibrate {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr double gib = 1073741824.0;
 
 const LogDialect& dialect_of(const RunLog& log) {
   for (const LogDialect& d : log_dialect_table()) {
@@ -275,7 +274,7 @@ Json measured_of(const RunLog& log, double seconds) {
                    {"steps", log.steps.read - log.steps.warm_up - log.steps.sick_count},
                    {"warm_up_steps", log.steps.warm_up},
                    {"sick_steps", log.steps.sick_count}};
-  if (log.peak_memory) measured["peak_mem_gib"] = log.peak_memory->value() / gib;
+  if (log.peak_memory) measured["peak_mem_gib"] = log.peak_memory->value() / gibibyte;
   if (!log.notes.empty()) measured["notes"] = log.notes;
   return measured;
 }

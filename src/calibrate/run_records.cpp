@@ -16,9 +16,7 @@ namespace {
 void read_measured(const Reader& record, RunRecord& run) {
   const Reader measured = record.at("measured");
   run.measured.step_time = measured_step_time(measured, run.job);
-  if (const auto peak = measured.find("peak_mem_gib")) {
-    run.measured.peak_memory = Bytes::base(measured_number(*peak, most_memory_gib) * 1073741824.0);
-  }
+  run.measured.peak_memory = measured_peak(measured);
   if (const auto mfu = measured.find("mfu")) run.measured.mfu = measured_number(*mfu, most_mfu);
   if (!run.measured.step_time) run.skipped = "nothing measured that a step time follows from";
 }

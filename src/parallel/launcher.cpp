@@ -132,10 +132,10 @@ std::string yaml_of(const Json& object, const std::string& indent) {
 std::vector<std::string> unwritten(const Job& job, const Layout& layout, const Dialect& dialect) {
   std::vector<std::string> out;
   const Recipe& recipe = job.recipe;
-  const bool of_core = dialect.name == "megatron" || dialect.name == "bridge" || dialect.name == "nemo";
+  const bool names_dispatch = !launcher_names("recipe.kernels.dispatcher", dialect.name).empty();
   const bool sends = job.model.is_moe() && layout.ep > 1;
   const bool chosen = recipe.kernels.dispatcher != Dispatcher::all_to_all;  // what stacks do that offer nothing else
-  if (sends && (of_core ? megatron_dispatch(job, layout, dialect.name).type.empty() : chosen))
+  if (sends && (names_dispatch ? megatron_dispatch(job, layout, dialect.name).type.empty() : chosen))
     out.push_back(
         fmt::format("kernels dispatcher {}",
                     choice_names(recipe.kernels.dispatcher)[static_cast<std::size_t>(recipe.kernels.dispatcher)]));
