@@ -49,6 +49,7 @@ const Members<FabricKind>& fabric_members() {
       {"tier_efficiency", "of the links above the leaf under load", shape::number(1e-6, 1),
        [](const Reader& r, FabricKind& f) { f.tier_efficiency = stated_fraction(r); }},
       switch_member<&FabricKind::by_plugin>("by_plugin", "NCCL reaches it by a plugin"),
+      switch_member<&FabricKind::told_by_runs>("told_by_runs", "runs tell more of its rate in a step than benchmarks"),
       switch_member<&FabricKind::negotiates>("negotiates", "connections agree on extensions (ECE)"),
       switch_member<&FabricKind::switched>("switched", "false: accelerators wired to each other"),
       stated<&FabricKind::switches>(

@@ -30,9 +30,9 @@ bool never(const Job&, const Layout&) { return false; }
 bool has_tensor(const Job&, const Layout& l) { return l.tp > 1; }
 bool communicates(const Job& j, const Layout&) { return j.accelerators > 1; }
 bool leaves_the_domain(const Job& j, const Layout&) { return over_network(j); }
-/// Networks whose benchmarks say least about a step: many flows share adapters and a shallow transport.
-bool on_efa(const Job& j, const Layout& l) {
-  return leaves_the_domain(j, l) && l.dp * l.cp * l.tp > 1 && j.cluster.platform.scale_out.name.starts_with("efa");
+/// Networks whose benchmarks say least about a step.
+bool told_by_runs(const Job& j, const Layout& l) {
+  return leaves_the_domain(j, l) && l.dp * l.cp * l.tp > 1 && j.cluster.fabric.told_by_runs;
 }
 
 template <auto Part, auto Member>
@@ -118,9 +118,10 @@ std::span<const RunField> run_fields() {
       RunField{"scale_up.in_step", 0.1, 1, scale_up, [](const Job& j) { return j.cluster.platform.scale_up.in_step; },
                [](Figures& f, double v) { f.platform.scale_up.in_step = v; }, communicates, false,
                [](const Job& j) { return j.cluster.platform.scale_up.evidence != Evidence::extrapolated; }, has_tensor},
-      RunField{
-          "scale_out.in_step", 0.3, 1, scale_out, [](const Job& j) { return j.cluster.platform.scale_out.in_step; },
-          [](Figures& f, double v) { f.platform.scale_out.in_step = v; }, leaves_the_domain, false, nullptr, on_efa},
+      RunField{"scale_out.in_step", 0.3, 1, scale_out,
+               [](const Job& j) { return j.cluster.platform.scale_out.in_step; },
+               [](Figures& f, double v) { f.platform.scale_out.in_step = v; }, leaves_the_domain, false, nullptr,
+               told_by_runs},
       attention_row(0.04,
                     [](const Job& j, const Layout&) {
                       return attention_kernel(j).fused && attention(j).evidence != Evidence::data_sheet;

@@ -76,14 +76,15 @@ struct FabricKind {
   std::vector<std::string> hints;    ///< words that mean it where no other fabric is named: "rdma"
   std::string topology, routing;     ///< how it is usually built and routed
   int hashed_flows = 16;             ///< flows of one NIC that ECMP hashes by themselves (queue pairs, channels)
-  std::string over_rdma;          ///< kernel sockets: the kind that a text means that also says RDMA; "" = RDMA itself
-  BytesPerSecond per_rank{};      ///< most that one rank's transport moves (kernel TCP: one core); zero = the NIC's
-  Seconds hop{};                  ///< one switch and the cable to it, as seen by a 64-byte message
-  double tier_efficiency = 1;     ///< achieved over line rate above the leaf, as it is usually routed
-  bool by_plugin = false;         ///< NCCL reaches it through a network plug-in only
-  bool negotiates = false;        ///< connections agree on extensions (NCCL_IB_ECE_ENABLE), at times on a slow path
-  bool switched = true;           ///< false: accelerators are wired to each other (ICI)
-  std::string switches;           ///< fabric of the catalogue's switches that it is built of
+  std::string over_rdma;       ///< kernel sockets: the kind that a text means that also says RDMA; "" = RDMA itself
+  BytesPerSecond per_rank{};   ///< most that one rank's transport moves (kernel TCP: one core); zero = the NIC's
+  Seconds hop{};               ///< one switch and the cable to it, as seen by a 64-byte message
+  double tier_efficiency = 1;  ///< achieved over line rate above the leaf, as it is usually routed
+  bool by_plugin = false;      ///< NCCL reaches it through a network plug-in only
+  bool told_by_runs = false;   ///< runs tell more of its rate in a step than benchmarks: flows share shallow adapters
+  bool negotiates = false;     ///< connections agree on extensions (NCCL_IB_ECE_ENABLE), at times on a slow path
+  bool switched = true;        ///< false: accelerators are wired to each other (ICI)
+  std::string switches;        ///< fabric of the catalogue's switches that it is built of
   BytesPerSecond reduces_from{};  ///< its switches reduce, as far as they can, from this NIC rate on; zero = they don't
   std::vector<FabricMedium> media;  ///< collective figures; empty = those of its own name
   std::string notes;
