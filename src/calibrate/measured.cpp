@@ -1,4 +1,5 @@
 #include "calibrate/measured.hpp"
+#include "meshwright/parallel/prediction.hpp"
 
 namespace meshwright::calibrate {
 namespace {
@@ -36,9 +37,9 @@ std::optional<Seconds> measured_step_time(const Reader& measured, const Job& job
     return step(FlopsConvention::hardware_full_recompute, 1e12 * measured_number(*rate, most_tflops));
   }
   if (const auto mfu = measured.find("mfu")) {
-    const DType base = convention.find("BF16 peak") != std::string::npos ? DType::bf16 : job.precision.gemm;
-    return step(convention_of(convention),
-                measured_number(*mfu, most_mfu) * job.cluster.accelerator.peak(base).value());
+    const bool of_bf16 = convention.find("BF16 peak") != std::string::npos;
+    const FlopsPerSecond peak = of_bf16 ? job.cluster.accelerator.peak(DType::bf16) : parallel::mfu_peak(job);
+    return step(convention_of(convention), measured_number(*mfu, most_mfu) * peak.value());
   }
   return std::nullopt;
 }

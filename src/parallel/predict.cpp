@@ -16,14 +16,6 @@
 namespace meshwright::parallel {
 namespace {
 
-/// Dense peak that MFU is against: of the GEMM format, or of what the rest runs in where that is faster (int8 on
-/// devices that have next to none), or of bf16 where the device lacks both.
-FlopsPerSecond mfu_peak(const Job& job) {
-  const Accelerator& device = job.cluster.accelerator;
-  const FlopsPerSecond peak = std::max(device.peak(job.precision.gemm), device.peak(job.precision.rest));
-  return peak.value() > 0 ? peak : device.peak(DType::bf16);
-}
-
 /// Of the layers, those that full recompute does again.
 double recomputed_share(const Job& job, const Layout& layout) {
   double again = 0, all = 0;
@@ -85,6 +77,12 @@ void add_warnings(Prediction& p, const Job& job) {
 }
 
 }  // namespace
+
+FlopsPerSecond mfu_peak(const Job& job) {
+  const Accelerator& device = job.cluster.accelerator;
+  const FlopsPerSecond peak = std::max(device.peak(job.precision.gemm), device.peak(job.precision.rest));
+  return peak.value() > 0 ? peak : device.peak(DType::bf16);
+}
 
 Prediction predict(const Job& job, const Layout& layout) {
   Tables tables(job);

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "calibrate/measured.hpp"
 #include "core/embedded.hpp"
 #include "meshwright/calibrate/fit_runs.hpp"
 #include "meshwright/calibrate/validate_runs.hpp"
@@ -53,6 +54,27 @@ TEST(RunRecords, NullOfTaskAndStackIsNotSaid) {
   EXPECT_EQ(run.framework, "other");
   EXPECT_EQ(run.job.precision.name, "bf16");
   EXPECT_TRUE(check_run(run).counted);
+}
+
+// What we say of a step, told as a measurement, is that step: B300 has next to no int8.
+TEST(RunRecords, PredictedRatesReadBackAsTheirStep) {
+  const Layout layout{.dp = 8, .zero_stage = 3};
+  for (const char* node : {"dgx-h100", "dgx-b300"}) {
+    for (const char* format : {"bf16", "fp8", "int8"}) {
+      JobSpec spec{.model = "llama-3.1-8b", .seq_len = 4096, .global_batch = 64};
+      spec.cluster = {.of = node, .nodes = 1};
+      spec.precision = format;
+      const Job job = make_job(spec, builtin_catalog());
+      const Prediction p = predict(job, layout);
+      const auto step = [&](const char* figure, double value) {
+        const std::string text = "{\"" + std::string(figure) + "\": " + std::to_string(value) + "}";
+        return measured_step_time(Reader::text(text, "measured"), job)->value();
+      };
+      EXPECT_NEAR(step("mfu", p.mfu), p.step_time.value(), 1e-3 * p.step_time.value()) << node << " " << format;
+      EXPECT_NEAR(step("tokens_per_s_per_gpu", p.tokens_per_s_per_gpu), p.step_time.value(),
+                  1e-3 * p.step_time.value());
+    }
+  }
 }
 
 TEST(RunRecords, FineTuningOnPackedDocumentsSaysHowLongTheyAre) {

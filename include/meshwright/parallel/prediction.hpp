@@ -111,6 +111,10 @@ struct Prediction {
   std::vector<std::string> assumptions;
 };
 
+/// Dense peak that MFU is against: of the GEMM format, or of what the rest runs in where that is faster (int8 on
+/// devices that have next to none), or of bf16 where the device lacks both.
+FlopsPerSecond mfu_peak(const Job& job);
+
 /// The first rule that refuses the layout, in words, or nothing.
 std::optional<Violation> violation(const Job& job, const Layout& layout);
 /// Time and memory of a layout. Constraints of the framework are not checked: call violation() first. Never throws for
