@@ -6,12 +6,11 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "meshwright/core/limits.hpp"
 #include "meshwright/parallel/schema.hpp"
 
 namespace meshwright::parallel {
 namespace {
-
-constexpr int most_layers = 10'000;
 
 template <auto Member>
 int get(const Layout& layout) {
@@ -74,7 +73,7 @@ LayoutField context_field() {
 
 std::vector<int> read_stages(const Reader& list) {
   std::vector<int> stages;
-  for (const Reader& item : list.items()) stages.push_back(item.integer(0, most_layers));
+  for (const Reader& item : list.items()) stages.push_back(item.integer(0, largest_layers));
   if (stages.empty() || stages.size() > static_cast<std::size_t>(largest_degree))
     list.fail(
         fmt::format("found {} entries, expected the layers of each stage, at most {}", stages.size(), largest_degree));
@@ -158,7 +157,7 @@ std::span<const LayoutField> layout_fields() {
                                   "ZeRO-3 over this many ranks, replicated over the rest; 0 = all of dp * cp"),
       on_or_off<&Layout::sequence_parallel>("sequence_parallel", "with tp > 1"),
       choice<&Layout::recompute>("recompute", recompute_names, 0, "activations that are computed again"),
-      number<&Layout::recompute_layers>("recompute_layers", 0, most_layers,
+      number<&Layout::recompute_layers>("recompute_layers", 0, largest_layers,
                                         "under full recompute, layers of each stage or chunk; 0 = all"),
       schedule_field(),
       choice<&Layout::stage_split>("stage_split", stage_split_names, {}, "layers over stages"),
@@ -204,7 +203,7 @@ const Members<Layout>& layout_members() {
                      [&field](const Reader& r, Layout& layout) { read_field(r, field, layout); }});
     }
     all.push_back({"stages", "layers of each stage, or of each chunk in model order",
-                   shape::list(shape::whole(0, most_layers), 1),
+                   shape::list(shape::whole(0, largest_layers), 1),
                    [](const Reader& r, Layout& layout) { layout.stages = read_stages(r); }});
     all.push_back({"order", "every axis once, neighbours first: tp-cp-ep-dp-pp", shape::text(),
                    [](const Reader& r, Layout& layout) { layout.order = read_order(r.string(), r.where()); }});

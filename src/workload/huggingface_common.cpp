@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "meshwright/core/limits.hpp"
 #include "meshwright/core/text.hpp"
 #include "meshwright/workload/presets.hpp"
 #include "workload/huggingface.hpp"
@@ -14,7 +15,6 @@ namespace {
 using Keys = std::initializer_list<std::string_view>;
 
 constexpr int most = 1 << 28;  ///< of a size; what a model may have is checked when it is whole
-constexpr int most_layers = 10'000;
 
 /// A size that the file must give unless the family's configuration class has a default for it.
 int size(const Reader& config, const char* what, Keys keys, int fallback, Transformer& model, int largest = most) {
@@ -34,7 +34,7 @@ void flag(const Reader& config, std::string_view key, bool& value) {
 
 void read_sizes(const Reader& config, const Family& family, Transformer& m) {
   m.layers = size(config, "number of layers", {"num_hidden_layers", "n_layer", "n_layers", "num_layers"}, m.layers, m,
-                  most_layers);
+                  largest_layers);
   m.hidden = size(config, "hidden size", {"hidden_size", "n_embd", "n_embed", "d_model"}, m.hidden, m);
   m.heads =
       size(config, "number of attention heads", {"num_attention_heads", "n_head", "n_heads", "num_heads"}, m.heads, m);

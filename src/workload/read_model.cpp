@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/json_text.hpp"
+#include "meshwright/core/limits.hpp"
 #include "meshwright/workload/presets.hpp"
 #include "meshwright/workload/schema.hpp"
 #include "workload/fields.hpp"
@@ -41,8 +42,6 @@ struct MemberLister {
 
 std::vector<std::string> strings(std::span<const std::string_view> names) { return {names.begin(), names.end()}; }
 
-constexpr int most = 10'000;  // layers
-
 const Members<LayerShape>& shape_members() {
   static const Members<LayerShape> rows = {
       choice_member<&LayerShape::mixer>("mixer", strings(mixer_names), ""),
@@ -50,7 +49,7 @@ const Members<LayerShape>& shape_members() {
       switch_member<&LayerShape::full_attention>("full_attention", "not within a window"),
       whole_member<&LayerShape::kv_heads>("kv_heads", 0, 2147483647, "where they differ from the model's"),
       whole_member<&LayerShape::ffn_hidden>("ffn_hidden", 0, 2147483647, "where it differs from the model's"),
-      {"layers", "that are alike", shape::whole(1, most)}};
+      {"layers", "that are alike", shape::whole(1, largest_layers)}};
   return rows;
 }
 
@@ -64,8 +63,10 @@ LayerShape read_shape(const Reader& reader) {
 std::vector<LayerShape> read_pattern(const Reader& reader) {
   std::vector<LayerShape> pattern;
   for (const Reader& run : reader.items()) {
-    pattern.insert(pattern.end(), static_cast<std::size_t>(run.integer_or("layers", 1, 1, most)), read_shape(run));
-    if (pattern.size() > static_cast<std::size_t>(most)) run.fail(fmt::format("more than {} layers", most));
+    pattern.insert(pattern.end(), static_cast<std::size_t>(run.integer_or("layers", 1, 1, largest_layers)),
+                   read_shape(run));
+    if (pattern.size() > static_cast<std::size_t>(largest_layers))
+      run.fail(fmt::format("more than {} layers", largest_layers));
   }
   return pattern;
 }

@@ -5,13 +5,14 @@
 #include <algorithm>
 
 #include "meshwright/core/error.hpp"
+#include "meshwright/core/limits.hpp"
 #include "workload/fields.hpp"
 
 namespace meshwright::workload {
 namespace {
 
 /// Far beyond any model there is, and small enough that a product of three is a number one can reckon with.
-constexpr int most_layers = 10'000, most_experts = 65'536, most_heads = 65'536, most_width = 1 << 24;
+constexpr int most_experts = 65'536, most_heads = 65'536, most_width = 1 << 24;
 constexpr int most_tokens = 1 << 28;     ///< of a window or of learned positions
 constexpr std::size_t most_kinds = 256;  ///< of blocks
 constexpr double most_parameters = 1e18;
@@ -19,7 +20,7 @@ constexpr double most_parameters = 1e18;
 int most_of(std::string_view field) {
   for (const std::string_view counts_layers :
        {"layers", "dense_layers", "moe_every", "full_attention_every", "mtp_layers"})
-    if (field == counts_layers) return most_layers;
+    if (field == counts_layers) return largest_layers;
   for (const std::string_view counts_experts : {"experts", "top_k", "expert_groups", "groups_per_token"})
     if (field == counts_experts) return most_experts;
   if (field == "heads" || field == "kv_heads" || field == "groups") return most_heads;
