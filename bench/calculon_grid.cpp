@@ -214,6 +214,7 @@ Found walk(const std::vector<Job>& jobs, int threads) {
   };
   {
     std::vector<std::jthread> crew;
+    crew.reserve(static_cast<std::size_t>(threads));
     for (int i = 0; i < threads; ++i) crew.emplace_back(work);
   }
   return found;

@@ -75,6 +75,7 @@ py::dict concluded(const ScenarioText& from, const std::vector<std::string>& lin
     const py::gil_scoped_release released;
     const auto known = parsed(from);
     std::vector<Result> results;
+    results.reserve(lines.size());
     for (const std::string& line : lines) results.push_back(read_result(line, known->scenario));
     const WhatIf answer = conclude(known->scenario, known->catalog, std::move(results), known->plans);
     const std::vector<Answer> answers =

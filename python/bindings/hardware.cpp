@@ -28,6 +28,7 @@ Part<T> part_of(const Cluster& cluster, const T& part) {
 template <class T>
 std::vector<Part<T>> parts_of(const Catalog& catalog, const std::vector<T>& entries) {
   std::vector<Part<T>> parts;
+  parts.reserve(entries.size());
   for (const T& entry : entries) parts.push_back({entry, catalog.data(), std::nullopt});
   return parts;
 }

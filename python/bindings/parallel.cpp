@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "meshwright/parallel/constraints.hpp"
 #include "meshwright/parallel/json.hpp"
 #include "meshwright/parallel/launcher.hpp"
@@ -58,8 +60,8 @@ void bind_layout(py::module_& module) {
     py::options plain;
     plain.disable_function_signatures();
     const std::string type = type_of(field);
-    cls.def_property(key.c_str(), py::cpp_function(get, ("(self) -> " + type + "\n\n" + doc).c_str()),
-                     py::cpp_function(set, ("(self, value: " + type + ") -> None").c_str()), doc.c_str());
+    cls.def_property(key.c_str(), py::cpp_function(get, fmt::format("(self) -> {}\n\n{}", type, doc).c_str()),
+                     py::cpp_function(set, fmt::format("(self, value: {}) -> None", type).c_str()), doc.c_str());
   }
   cls.def_readonly("stages", &Layout::stages,
                    "Layers of each stage, or of each chunk in model order; [] = by stage_split")

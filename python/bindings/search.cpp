@@ -152,12 +152,14 @@ struct Planned {
 
 std::vector<Layout> layouts_of(const std::vector<Ranked>& all) {
   std::vector<Layout> layouts;
+  layouts.reserve(all.size());
   for (const Ranked& ranked : all) layouts.push_back(ranked.prediction.layout);
   return layouts;
 }
 
 std::vector<double> times_of(const std::vector<Ranked>& all) {
   std::vector<double> times;
+  times.reserve(all.size());
   for (const Ranked& ranked : all) times.push_back(ranked.prediction.step_time.value());
   return times;
 }
@@ -302,6 +304,8 @@ void bind_search(py::module_& module) {
   };
   define(
       "search",
+      // A search owns its job: without the lock another thread may drop the caller's.
+      // NOLINTNEXTLINE(performance-unnecessary-value-param)
       [](Job job, int top, bool variants, int threads, int max_micro_batch, bool tp_in_domain, const py::object& fix,
          const py::object& exclude, const py::object& max_memory, const py::object& objective, const py::object& pareto,
          const py::object& constraints, const py::object& accelerators, const py::object& progress) {

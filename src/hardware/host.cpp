@@ -38,9 +38,9 @@ const std::vector<HostKind>& kinds() {
 
 HostMemory read_memory() {
   const Reader file = document(), memory = file.at("memory");
-  memory.allow_only({"reached", "update", "buffers"});
+  memory.allow_only({"reached", "update", "buffers", "left_to_others"});
   return {memory.at("reached").number(), memory.at("update").quantity<Seconds::dimension>(),
-          memory.at("buffers").number()};
+          memory.at("buffers").number(), memory.at("left_to_others").number()};
 }
 
 }  // namespace

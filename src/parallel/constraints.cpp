@@ -39,7 +39,7 @@ Rule first_of(Rule begin, Rule end, const Job& job, const Layout& layout) noexce
 
 std::span<const RuleRow> rules() { return table().rows; }
 std::size_t index_of(Rule rule) noexcept { return static_cast<std::size_t>(rule - table().rows.data()); }
-Rule memory_rule() noexcept { return table().memory; }
+bool of_memory(Rule rule) noexcept { return rule >= table().memory && rule < table().end; }
 
 Rule refused_whatever_states(const Job& job, const Layout& layout) noexcept {
   return first_of(table().rows.data(), table().states, job, layout);
@@ -49,6 +49,15 @@ Rule refused_by_states(const Job& job, const Layout& layout) noexcept {
 }
 Rule refused_by(const Job& job, const Layout& layout) noexcept {
   return first_of(table().rows.data(), table().memory, job, layout);
+}
+
+Rule refused_by_memory(const Job& job, const Layout& layout) noexcept {
+  return first_of(table().memory, table().end, job, layout);
+}
+Rule short_of(const MemoryConstants& constants, const Memory& memory) noexcept {
+  if (plannable(constants, memory)) return nullptr;
+  const Rule host = table().memory, device = host + 1;
+  return more_than_host(constants.host_memory, memory) ? host : device;
 }
 
 Violation violation_of(const Job& job, const Layout& layout, Rule rule) {
@@ -66,7 +75,7 @@ std::optional<Violation> constraint(const Job& job, const Layout& layout) {
 
 Rule refusal(const Job& job, const Layout& layout) noexcept {
   if (const Rule rule = refused_by(job, layout)) return rule;
-  return memory_rule()->refuses(job, layout) ? memory_rule() : nullptr;
+  return refused_by_memory(job, layout);
 }
 
 std::optional<Violation> violation(const Job& job, const Layout& layout) {

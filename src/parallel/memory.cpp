@@ -173,6 +173,7 @@ MemoryConstants memory_constants(const Job& job) {
           .context = f.context,
           .communication_buffers = f.communication_buffers,
           .usable = usable_memory(job),
+          .host_memory = job.cluster.node.host_memory,
           .moves_activations = r.offload.activations,
           .moved_layers = r.offload.activation_layers,
           .global_batch = job.global_batch};
@@ -220,6 +221,7 @@ double fits_probability(const Job& job, const Memory& memory) {
 }
 
 double fits_probability(const Band& band, const Job& job, const Memory& memory) {
+  if (more_than_host(job.cluster.node.host_memory, memory)) return 0;
   if (memory.reserved.value() <= 0) return 1;
   return below(band, usable_memory(job) / memory.reserved);
 }

@@ -129,7 +129,7 @@ class Neighbours {
     if (!open(distance) || refused_by(job_, layout) != nullptr) return;
     if (std::ranges::find(found_, layout, &Near::layout) != found_.end()) return;
     ++memory_tests_;
-    if (memory_rule()->refuses(job_, layout)) return;
+    if (refused_by_memory(job_, layout) != nullptr) return;
     found_.insert(std::ranges::upper_bound(found_, distance, {}, &Near::distance), {distance, layout});
     if (found_.size() > count_) found_.pop_back();
   }

@@ -102,14 +102,11 @@ Kernels attention_kernels(const Operator& op, const Job& job) {
 /// A pass over what the experts' products give.
 bool on_outputs(const Operator& op) { return op.apart > 0 && !op.cast; }
 
-/// Copies tokens into the order of their experts, or back.
-bool sorts(const Operator& op) { return op.name == "permute" || op.name == "unpermute"; }
-
 Kernels memory_kernels(const Operator& op, const Job& job) {
   if (inside_product(op, job.recipe.kernels)) return {};
   const bool apart = op.apart > 0 && job.recipe.kernels.expert_gemm <= ExpertGemm::streams;
   const bool fused = job.framework.kernels.fused_norms || job.recipe.kernels.compiled;
-  const bool whole = on_outputs(op) ? !apart : sorts(op) ? dispatcher(job.recipe.kernels.dispatcher).by_node : fused;
+  const bool whole = on_outputs(op) ? !apart : op.sorts ? dispatcher(job.recipe.kernels.dispatcher).by_node : fused;
   double bytes = whole || op.unfused_bytes == 0 ? op.bytes : op.unfused_bytes;
   // Stacks that fuse norms and activations quantise in the same kernels, which half of the inputs come from.
   if (fused && op.cast) bytes *= 0.5;

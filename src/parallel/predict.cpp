@@ -41,9 +41,16 @@ double repeated_work(const Job& job, const Layout& layout) {
 
 /// What is held in host memory, where that comes near what a node has or nobody says what it has.
 void add_host_memory(Prediction& p, const Job& job) {
-  const Bytes held = p.memory.host, likely = hardware::host_memory().buffers * held, has = job.cluster.node.host_memory;
-  constexpr double left_to_others = 0.3;  // system, page cache, data loaders
-  if (held <= Bytes{} || (has > Bytes{} && likely <= (1 - left_to_others) * has)) return;
+  const hardware::HostMemory& host = hardware::host_memory();
+  const Bytes held = p.memory.host, likely = host.buffers * held, has = job.cluster.node.host_memory;
+  if (more_than_host(has, p.memory)) {
+    p.warnings.push_back(
+        fmt::format("host memory: does not hold what is moved there: {} a node, of {}; move less, or "
+                    "share it among more nodes",
+                    format(held), format(has)));
+    return;
+  }
+  if (held <= Bytes{} || (has > Bytes{} && likely <= (1 - host.left_to_others) * has)) return;
   p.warnings.push_back(fmt::format("host memory: a node holds {} at least and {} with buffers, of {}", format(held),
                                    format(likely),
                                    has > Bytes{} ? format(has) : "what nobody says of " + job.cluster.node.name));
@@ -62,7 +69,7 @@ void add_warnings(Prediction& p, const Job& job) {
                     p.fit == Fit::borderline ? "borderline" : std::string(name(p.fit)) + " to suffice",
                     100 * p.fits_probability, job.framework.name));
   }
-  if (p.fit == Fit::does_not_fit) {
+  if (p.fit == Fit::does_not_fit && !more_than_host(job.cluster.node.host_memory, p.memory)) {
     const MemoryField& most = largest_part(p.memory);
     p.warnings.push_back(fmt::format("device memory: does not fit, most of it {} ({}): {}", most.name,
                                      format(p.memory.*most.value), most.advice));

@@ -1,4 +1,4 @@
-// Rules on sharded states, and device memory.
+// Rules on sharded states, and on memory.
 #include <fmt/format.h>
 
 #include "meshwright/core/units.hpp"
@@ -44,18 +44,6 @@ constexpr RuleRow states[] = {
                            job.recipe.offload.parameters ? "parameters" : "gradients"),
                fmt::format("zero_stage {}", l.zero_stage)};
      }},
-    {.name = "host memory",
-     .refuses =
-         [](const Job& job, const Layout& l) noexcept {
-           const RecipeOffload& host = job.recipe.offload;
-           if (job.cluster.node.host_memory <= Bytes{} || !(host.optimizer || host.parameters || host.activations))
-             return false;
-           return memory(job, l).host > job.cluster.node.host_memory;
-         },
-     .words = [](const Job& job, const Layout& l) -> RuleWords {
-       return {fmt::format("at most {} a node", format(job.cluster.node.host_memory)), format(memory(job, l).host)};
-     },
-     .of_stack = false},
     {.name = "overlap_param_gather",
      .refuses =
          [](const Job& job, const Layout& l) noexcept {
@@ -67,20 +55,33 @@ constexpr RuleRow states[] = {
      }},
 };
 
-bool memory_refuses(const Job& job, const Layout& layout) noexcept {
+bool host_refuses(const Job& job, const Layout& layout) noexcept {
+  return job.recipe.offload.any() && more_than_host(job.cluster.node.host_memory, memory(job, layout));
+}
+
+bool device_refuses(const Job& job, const Layout& layout) noexcept {
   return fit(job, memory(job, layout)) == Fit::does_not_fit;
 }
 
-constexpr RuleRow device_memory[] = {{.name = "device memory",
-                                      .refuses = memory_refuses,
-                                      .words = [](const Job& job, const Layout& layout) -> RuleWords {
-                                        return {format(memory(job, layout).reserved), format(usable_memory(job))};
-                                      },
-                                      .of_stack = false}};
+// The host's first: what it cannot hold fits nowhere, and the device would be told for it.
+constexpr RuleRow memories[] = {
+    {.name = "host memory",
+     .refuses = host_refuses,
+     .words = [](const Job& job, const Layout& layout) -> RuleWords {
+       return {fmt::format("{} a node", format(memory(job, layout).host)), format(job.cluster.node.host_memory)};
+     },
+     .of_stack = false},
+    {.name = "device memory",
+     .refuses = device_refuses,
+     .words = [](const Job& job, const Layout& layout) -> RuleWords {
+       return {format(memory(job, layout).reserved), format(usable_memory(job))};
+     },
+     .of_stack = false},
+};
 
 }  // namespace
 
 std::span<const RuleRow> state_rules() { return states; }
-std::span<const RuleRow> memory_rules() { return device_memory; }
+std::span<const RuleRow> memory_rules() { return memories; }
 
 }  // namespace meshwright::parallel

@@ -264,8 +264,8 @@ void Worker::evaluate(const StageKinds& stages, std::optional<Entries>& entries)
 
 bool Worker::memory_suffices(const Memory& need) {
   if (options_.any_memory) return true;
-  if (!plannable(memory_constants_, need)) {
-    ++counts.by_rule[index_of(memory_rule())];
+  if (const Rule rule = short_of(memory_constants_, need); rule != nullptr) {
+    ++counts.by_rule[index_of(rule)];
     return false;
   }
   if (options_.max_memory > Bytes{} && need.reserved > options_.max_memory) {

@@ -52,6 +52,7 @@ void sorted_tokens(OperatorList& list, std::string_view name, double source_rows
   const double vector = list.element * expert_width(list.model);
   const double before = list.rows / list.shard.tp + source_rows;
   Operator& row = list.stream(name, vector * before);
+  row.sorts = true;
   if (ep <= 1 || groups <= 1) return;
   const double came = rows / k * ep * (1 - std::pow(1 - 1 / ep, k));
   row.bytes = vector * (came + rows);

@@ -94,7 +94,7 @@ void job(std::string_view input) {
   if (!read.layout) return;
   const Rule refused = refusal(read, *read.layout);
   if (refused != nullptr) violation_of(read, *read.layout, refused);
-  if (refused == nullptr || refused == memory_rule()) check_prediction(read, *read.layout);
+  if (refused == nullptr || of_memory(refused)) check_prediction(read, *read.layout);
 }
 
 void layout(std::string_view input) {

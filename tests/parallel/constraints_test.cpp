@@ -256,14 +256,18 @@ TEST(Constraints, EveryRuleRefusesInWords) {
     spec.recipe = Reader::text(R"({"offload": {"optimizer": true}})", "recipe.json");
     spec.cluster.node.host_memory = Bytes::base(1e9);
   });
-  const Rule of_host = refused_by(little, {.dp = 8, .zero_stage = 1});
+  ASSERT_EQ(refused_by(little, {.dp = 8, .zero_stage = 1}), nullptr);
+  const Rule of_host = refusal(little, {.dp = 8, .zero_stage = 1});
   ASSERT_NE(of_host, nullptr);
   EXPECT_EQ(of_host->name, "host memory");
   ++hits[index_of(of_host)];
   const Job large = test_job(llama_405b(), 8, 8192, 8);
   ASSERT_EQ(refused_by(large, {.tp = 8}), nullptr);
-  EXPECT_EQ(violation(large, {.tp = 8})->rule, memory_rule()->name);
-  ++hits[index_of(memory_rule())];
+  const Rule of_device = refusal(large, {.tp = 8});
+  ASSERT_NE(of_device, nullptr);
+  EXPECT_EQ(of_device->name, "device memory");
+  EXPECT_TRUE(of_memory(of_host) && of_memory(of_device) && !of_memory(&rules().front()) && !of_memory(nullptr));
+  ++hits[index_of(of_device)];
   for (const RuleRow& rule : rules()) EXPECT_GT(hits[index_of(&rule)], 0) << rule.name;
 }
 

@@ -66,7 +66,7 @@ TEST(Published, SmallGptStates) {
 // hiyouga/LlamaFactory issue 5553: 16 bytes of 73.4 B parameters over four devices cannot fit 80 GB.
 TEST(Published, FarTooBig) {
   const Job job = test_job(llama(80, 8192, 29568, 64, 8, 152064), 4, 2048, 4, "deepspeed");
-  EXPECT_TRUE(memory_rule()->refuses(job, {.dp = 4, .zero_stage = 3}));
+  EXPECT_TRUE(refused_by_memory(job, {.dp = 4, .zero_stage = 3}));
   EXPECT_GT(states(memory(job, {.dp = 4, .zero_stage = 3})), 280e9);
 }
 
@@ -301,12 +301,16 @@ TEST(Memory, MoreThanTheHostHasIsRefused) {
       spec.cluster.node.host_memory = Bytes::base(bytes);
     });
   };
-  const Layout layout{.dp = 8, .zero_stage = 2};
+  const Layout layout{.dp = 8, .zero_stage = 3};
   const auto refused = violation(job(400e9), layout);
   ASSERT_TRUE(refused.has_value());
   EXPECT_EQ(refused->rule, "host memory");
-  EXPECT_EQ(refused->needed, "at most 400 GB a node");
-  EXPECT_EQ(refused_by(job(1e12), layout), nullptr);
+  EXPECT_THAT(refused->needed, testing::MatchesRegex("4[0-9.]+ GB a node"));
+  EXPECT_EQ(refused->available, "400 GB");
+  EXPECT_EQ(predict(job(400e9), layout).fit, Fit::does_not_fit);
+  EXPECT_THAT(predict(job(400e9), layout).warnings,
+              testing::Contains(testing::HasSubstr("host memory: does not hold")));
+  EXPECT_EQ(refusal(job(1e12), layout), nullptr);
   EXPECT_THAT(predict(job(1e12), layout).warnings,
               testing::Contains(testing::HasSubstr("host memory: a node holds 48")));
   EXPECT_THAT(predict(job(2e12), layout).warnings, testing::Not(testing::Contains(testing::HasSubstr("host memory"))));

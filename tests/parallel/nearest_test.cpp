@@ -48,7 +48,7 @@ TEST(Nearest, ChangesOtherChoicesBeforeDegrees) {
   EXPECT_EQ(near.front().vp, 2);
 
   const Layout too_big{.tp = 8, .pp = 4, .dp = 2, .micro_batch = 8};
-  ASSERT_EQ(refusal(job, too_big), memory_rule());
+  ASSERT_TRUE(of_memory(refusal(job, too_big)));
   const std::vector<Layout> smaller = nearest_layouts(job, too_big, 1);
   ASSERT_EQ(smaller.size(), 1U);
   EXPECT_EQ(refusal(job, smaller.front()), nullptr);

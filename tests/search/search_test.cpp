@@ -87,6 +87,30 @@ TEST(Search, SomeLayersAgainAgreeWithEnumeration) {
   }
 }
 
+// What the host holds differs from recompute to recompute: nothing may be passed over before that is chosen.
+TEST(Search, HostMemoryAgreesWithEnumeration) {
+  for (const Job& job : small_jobs()) {
+    const Job moved = with(
+        job, [](JobSpec& spec) { spec.recipe = Reader::text(R"({"offload": {"activations": true}})", "recipe.json"); });
+    std::vector<Bytes> held;
+    for (const Enumerated& e : Enumeration(moved, max_micro_batch).layouts) held.push_back(e.memory.host);
+    std::ranges::sort(held);
+    ASSERT_LT(held.front(), held.back()) << job.model.name << " " << job.framework.name;
+    const Job limited = with(moved, [&](JobSpec& spec) { spec.cluster.node.host_memory = held[held.size() / 4]; });
+    const Enumeration all(limited, max_micro_batch);
+    ASSERT_LT(all.layouts.size(), held.size());
+    const std::vector<Candidate> expected = best_of(all, 60, true);
+    const SearchResult result = search(limited, options(60, true));
+    ASSERT_EQ(result.best.size(), expected.size()) << job.model.name << " " << job.framework.name;
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      EXPECT_EQ(result.best[i].prediction.layout, complete(limited, expected[i].layout))
+          << job.model.name << " " << job.framework.name << ", " << i;
+    }
+    EXPECT_EQ(result.considered, all.considered);
+    EXPECT_TRUE(std::ranges::any_of(result.refused, [](const auto& r) { return r.first == "host memory"; }));
+  }
+}
+
 TEST(Search, WithoutABoundEveryLayoutThatRunsIsEvaluated) {
   for (const Job& job : small_jobs()) {
     SearchOptions all = options(100000, true);

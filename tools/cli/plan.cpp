@@ -287,6 +287,9 @@ std::string no_layout(const Job& job, const SearchResult& result) {
     return std::any_of(result.refused.begin(), result.refused.end(), [&](const auto& r) { return r.first == what; });
   };
   if (refuses("memory limit")) return "no layout fits into the memory that --max-memory leaves";
+  if (refuses("host memory")) {
+    return "no layout fits: nodes lack host memory for what is moved there; more nodes, or fewer parts moved, may";
+  }
   if (refuses("device memory")) {
     return "no layout fits into device memory; more devices or shorter sequences may";
   }

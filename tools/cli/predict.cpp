@@ -72,7 +72,7 @@ void add_measured(const Options& options, const Job& job, const Prediction& pred
 void answer(const Options& options, const Job& job, const Layout& layout, Rule refused) {
   nlohmann::ordered_json document;
   std::string text;
-  if (refused == nullptr || refused == memory_rule()) {
+  if (refused == nullptr || of_memory(refused)) {
     const Prediction prediction = predict(job, layout);
     if (!options.trace.empty()) write_file(options.trace, pipeline_trace(job, prediction));
     if (!options.outputs.launch.empty() && refused == nullptr)

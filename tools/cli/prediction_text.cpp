@@ -28,6 +28,10 @@ std::string fit_text(const Job& job, const Prediction& p) {
   const Bytes usable = usable_memory(job), margin = usable - p.memory.reserved;
   const std::string used = fmt::format("{} of {} usable", format(p.memory.reserved), format(usable));
   if (p.fit == Fit::fits) return fmt::format("{}: fits, {} to spare", used, format(margin));
+  if (more_than_host(job.cluster.node.host_memory, p.memory)) {
+    return fmt::format("{}, but {} of {} of the host: does not fit", used, format(p.memory.host),
+                       format(job.cluster.node.host_memory));
+  }
   if (p.fit == Fit::does_not_fit) return fmt::format("{}: does not fit", used);
   return fmt::format("{}: {}, {:.0f} % that it fits", used, name(p.fit), 100 * p.fits_probability);
 }

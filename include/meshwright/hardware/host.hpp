@@ -26,9 +26,10 @@ const HostKind& host_kind(std::string_view name, const std::string& where);
 
 /// Memory of a host, whatever its kind.
 struct HostMemory {
-  double reached = 1;  ///< of the link to an accelerator, by copies from pinned memory
-  Seconds update{};    ///< of one parameter by an optimizer on one socket
-  double buffers = 1;  ///< what states take there over their bytes: pinned and staging buffers
+  double reached = 1;         ///< of the link to an accelerator, by copies from pinned memory
+  Seconds update{};           ///< of one parameter by an optimizer on one socket
+  double buffers = 1;         ///< what states take there over their bytes: pinned and staging buffers
+  double left_to_others = 0;  ///< share of it that the system, its page cache and data loaders fill
 };
 const HostMemory& host_memory();
 

@@ -1,5 +1,5 @@
 #pragma once
-// What refuses a layout: one table of rules, device memory among them.
+// What refuses a layout: one table of rules, memory among them.
 #include <optional>
 #include <span>
 #include <string>
@@ -9,6 +9,7 @@
 #include "meshwright/core/error.hpp"
 #include "meshwright/parallel/job.hpp"
 #include "meshwright/parallel/layout.hpp"
+#include "meshwright/parallel/memory.hpp"
 
 namespace meshwright::parallel {
 
@@ -27,12 +28,12 @@ struct RuleRow {
 /// A row of the table; nullptr = none.
 using Rule = const RuleRow*;
 
-/// The rules in the order in which they are tried; memory is the last one.
+/// The rules in the order in which they are tried; those on memory come last.
 std::span<const RuleRow> rules();
 /// Place of a rule in rules().
 std::size_t index_of(Rule rule) noexcept;
-/// The rule that device memory is: dear to test, so that refused_by() leaves it out.
-Rule memory_rule() noexcept;
+/// Whether a rule is about memory, of the host or the device: the layout has a time, but no room.
+bool of_memory(Rule rule) noexcept;
 
 /// What refuses `layout`, first rule first, memory left out; nullptr where nothing does. Arithmetic only: no
 /// allocation, no throw.
@@ -41,6 +42,10 @@ Rule refused_by(const Job& job, const Layout& layout) noexcept;
 /// look at them, and what does.
 Rule refused_whatever_states(const Job& job, const Layout& layout) noexcept;
 Rule refused_by_states(const Job& job, const Layout& layout) noexcept;
+/// The rules on memory, which are dear to test: refused_by() leaves them out.
+Rule refused_by_memory(const Job& job, const Layout& layout) noexcept;
+/// The memory that keeps a plan from resting on a layout which needs `memory`, nullptr where it may (plannable()).
+Rule short_of(const MemoryConstants& constants, const Memory& memory) noexcept;
 /// refused_by() with memory.
 Rule refusal(const Job& job, const Layout& layout) noexcept;
 /// The refusal in words, with what is needed and what is there. `rule` is what refused the layout.

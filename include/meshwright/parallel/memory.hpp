@@ -52,6 +52,7 @@ struct MemoryConstants {
   ExpertFold expert_fold;
   Bytes context, communication_buffers;
   Bytes usable;                    ///< of the device: what has to hold `reserved`
+  Bytes host_memory;               ///< of a node: what has to hold `host`; 0 = nobody says
   bool moves_activations = false;  ///< to host memory, all but two blocks'
   int moved_layers = 0;            ///< of so many blocks of a stage only; 0 = of all
   int global_batch = 0;
@@ -83,13 +84,17 @@ std::vector<Memory> memory_by_stage(const Job& job, const Layout& layout);
 /// stage or of the first one where only rank 0 writes it (nanotron).
 Bytes logged_peak(const Job& job, const Layout& layout);
 
+/// Whether more is moved to the host than its `capacity`; never where that is 0, which nobody says.
+inline bool more_than_host(Bytes capacity, const Memory& memory) noexcept {
+  return capacity > Bytes{} && memory.host > capacity;
+}
 /// The probability that the peak stays below the usable memory, by how far measured peaks lie from predicted ones
-/// (memory_band() of band.hpp).
+/// (memory_band() of band.hpp); 0 where the host's memory does not hold what is moved there.
 double fits_probability(const Job& job, const Memory& memory);
 double fits_probability(const Band& memory_band, const Job& job, const Memory& memory);
 /// Whether a plan may rest on it: more likely to fit than not.
 inline bool plannable(const MemoryConstants& constants, const Memory& memory) noexcept {
-  return memory.reserved <= constants.usable;
+  return memory.reserved <= constants.usable && !more_than_host(constants.host_memory, memory);
 }
 /// By the probability that it fits.
 Fit fit(double probability) noexcept;

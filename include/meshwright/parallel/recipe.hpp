@@ -85,6 +85,8 @@ struct RecipeOffload {
   bool parameters = false;    ///< the shards of ZeRO-3
   bool activations = false;   ///< what is saved for backward (inputs of blocks under full recompute)
   int activation_layers = 0;  ///< of that many blocks of a stage only; 0 = of all
+
+  constexpr bool any() const noexcept { return optimizer || gradients || parameters || activations; }
 };
 
 enum class CudaGraphs { none, partial, per_layer, full_iteration };

@@ -44,6 +44,7 @@ struct Operator {
   int kernels = 1;           ///< launches
   double apart = 0;          ///< launches where each expert has its own; 0 = the same
   bool cast = false;         ///< quantises inputs of the GEMMs before it
+  bool sorts = false;        ///< copies tokens into the order of their experts, or back
   // work and memory
   double flops = 0;                ///< forward, causal half for attention
   double weight_elements = 0;      ///< parameters of this rank that it reads
