@@ -67,26 +67,22 @@ void stop_early(BlockCost& cost, const BlockContext& x, std::span<const Operator
 }
 
 /// What the block keeps for its backward pass, once over the link to host memory.
-void add_moved(BlockCost& cost, const BlockContext& x, std::span<const Operator> operators) {
+void add_moved(BlockCost& cost, const BlockContext& x, const ModelSection& section) {
   if (!x.job.recipe.offload.activations) return;
   const BytesPerSecond link = host_link(x.job.cluster);
-  double kept = 0;
-  for (const Operator& op : operators) kept += op.saved_bytes;
-  const double input = block_input(x.job, x.layout).value();
-  // Where parts are done again, it is the inputs of blocks that are kept, and moved.
-  cost.moved = {Bytes::base(kept) / link, Bytes::base(std::min(kept, input)) / link,
-                Bytes::base(std::min(kept, input)) / link};
+  const std::array<Bytes, 3> moved = movable_activations(x.job, x.layout, section);
+  for (std::size_t mode = 0; mode < moved.size(); ++mode) cost.moved[mode] = moved[mode] / link;
 }
 
-BlockCost block_cost(const BlockContext& x, const LayerShape& shape, const SectionKernels& kernels) {
+BlockCost block_cost(const BlockContext& x, const ModelSection& section, const SectionKernels& kernels) {
   BlockCost cost = kernels.cost;
   add_tensor(cost, x, kernels.windows);
   add_context(cost, x, kernels.windows);
-  if (shape.feed == FeedForward::moe) add_expert(cost, x);
+  if (section.shape.feed == FeedForward::moe) add_expert(cost, x);
   cost.recompute[2] = cost.forward, cost.again_kernels = cost.forward_kernels;
   stop_early(cost, x, kernels.operators);
   add_host(cost, x, kernels.operators);
-  add_moved(cost, x, kernels.operators);
+  add_moved(cost, x, section);
   return cost;
 }
 
@@ -136,7 +132,7 @@ BlockCost section_cost(const BlockContext& x, const ModelSection& section, const
       return embedding_cost(x, kernels);
     case SectionKind::block:
     case SectionKind::prediction_module:
-      return block_cost(x, section.shape, kernels);
+      return block_cost(x, section, kernels);
     case SectionKind::head:
       break;
   }

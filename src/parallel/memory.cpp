@@ -69,34 +69,35 @@ void add_states(Memory& m, const MemoryConstants& c, const LayerMemory& layers, 
                            c.gathered_gradient_bytes * (keeps ? all : held.largest));
 }
 
-/// What is left of a pass's activations on the device where the host's memory holds the rest: one block goes out while
-/// the next one is made.
-Bytes on_device(const MemoryConstants& c, const StageKind& stage, Bytes kept) noexcept {
+/// Of what may leave the device in a pass, the share that the host's memory holds: one block goes out while the next
+/// one is made.
+double moved_share(const MemoryConstants& c, const StageKind& stage) noexcept {
   constexpr double going = 2;
-  if (!c.moves_activations || stage.blocks <= going) return kept;
+  if (!c.moves_activations || stage.blocks <= going) return 0;
   const double moved = c.moved_layers > 0 ? std::min<double>(c.moved_layers, stage.blocks) : stage.blocks;
-  return kept * (1 - std::max(0.0, moved - going) / stage.blocks);
+  return std::max(0.0, moved - going) / stage.blocks;
 }
 
 void add_activations(Memory& m, const MemoryConstants& c, const LayerMemory& layers, const StageKind& stage,
                      double copies, const Layout& layout) noexcept {
   const int batches = micro_batches(c.global_batch, layout);
   const double flight = in_flight(effective_schedule(layout), layout.pp, layout.vp, batches, stage.first);
-  Bytes kept, at_loss, redone;
+  Bytes kept, movable, at_loss, redone;
   for (const StageSection& held : stage.sections) {
     const BlockMemory& section = layers.sections[held.section];
     const auto mode = static_cast<std::size_t>(recompute_of(held, layout));
     kept += held.runs * section.kept[mode];
+    movable += held.runs * section.movable[mode];
     redone = std::max(redone, section.redone[mode]);
     at_loss += copies * held.runs * section.at_loss[mode];
     m.logits += copies * held.runs * section.logits;
   }
   // The loss is over before the first block goes backward.
   const Bytes backward = redone + layers.working;
-  const Bytes here = on_device(c, stage, kept);
-  m.activations = flight * here + at_loss + layers.whole;
+  const Bytes moved = movable * moved_share(c, stage);
+  m.activations = flight * (kept - moved) + at_loss + layers.whole;
   if (backward > m.logits + at_loss) m.activations += backward - at_loss - m.logits;
-  m.host = c.node_ranks * (m.host + flight * (kept - here));
+  m.host = c.node_ranks * (m.host + flight * moved);
   if (layout.pp > 1) m.buffers += 2 * layers.boundary;
 }
 

@@ -61,6 +61,8 @@ BlockMemory block_memory(std::span<const Operator> operators, const Job& job, co
   const double dropped = core + stack.memory.selective_share * (all - core - input);
   block.kept = {Bytes::base(all), Bytes::base(all - dropped), Bytes::base(std::min(input, all))};
   block.redone = {Bytes{}, Bytes::base(dropped), Bytes::base(all - std::min(input, all))};
+  // Where parts are done again, the input of the block goes (MaxText's decoder_layer_input, llm.q's residuals).
+  block.movable = {block.kept[0], std::min(block.kept[1], Bytes::base(input)), block.kept[2]};
   return block;
 }
 
@@ -110,7 +112,7 @@ BlockMemory section_memory(const ModelSection& section, std::span<const Operator
     BlockMemory block = block_memory(operators, job, layout, inner_units(job, section.shape, layout));
     if (section.kind == SectionKind::block) return block;
     block.at_loss = block.kept;
-    block.kept = block.redone = {};
+    block.kept = block.movable = block.redone = {};
     block.run_ahead = {};
     return block;
   }
@@ -120,6 +122,10 @@ BlockMemory section_memory(const ModelSection& section, std::span<const Operator
 }
 
 }  // namespace
+
+std::array<Bytes, 3> movable_activations(const Job& job, const Layout& layout, const ModelSection& section) {
+  return section_memory(section, rank_operators(job, layout, section, kept_recipe(job)), job, layout).movable;
+}
 
 LayerMemory layer_memory(const Job& job, const Layout& layout) {
   const RankTokens tokens = rank_tokens(job, layout);

@@ -1,5 +1,6 @@
 #pragma once
 // What one rank computes of a section of the model, and the input that it takes.
+#include <array>
 #include <vector>
 
 #include "meshwright/parallel/placement.hpp"
@@ -18,5 +19,8 @@ inline std::vector<Operator> rank_operators(const Job& job, const Layout& layout
 inline Bytes block_input(const Job& job, const Layout& layout) noexcept {
   return Bytes::base(bytes_per_element(job.precision.rest) * rank_tokens(job, layout).sharded * job.model.hidden);
 }
+
+/// What a section keeps for its backward pass and an offload of activations takes to the host, by Recompute.
+std::array<Bytes, 3> movable_activations(const Job& job, const Layout& layout, const ModelSection& section);
 
 }  // namespace meshwright::parallel

@@ -325,6 +325,17 @@ TEST(Memory, ActivationsThatLeaveTheDeviceAreOnTheHost) {
   EXPECT_GT(there.host, Bytes{});
 }
 
+// Where parts of blocks are done again, the link carries their inputs: so does the host hold, all but two blocks'.
+TEST(Memory, SelectiveRecomputeMovesTheInputsOfBlocks) {
+  const Job job = test_job(llama_8b(), 8, 8192, 64);
+  const Layout layout{.dp = 8, .recompute = Recompute::selective};
+  const Memory here = memory(job, layout),
+               there = memory(with_recipe(job, R"({"offload": {"activations": true}})"), layout);
+  const double inputs = 30 * 2.0 * 8192 * 4096;
+  EXPECT_NEAR(there.host.value(), 8 * inputs, 1);
+  EXPECT_NEAR((here.activations - there.activations).value(), inputs, 1);
+}
+
 // torchtitan, Qwen3-32B on 32 H100 with 96 GB, tp 8, full recompute, 4,096 tokens: peaks of 43.5 and 70.8 GiB with 16
 // and 32 sequences; without the tensors of whole width that DTensor's gathers and scatters make, 37.4 and 57.6 are
 // left.

@@ -16,6 +16,7 @@ struct Band;
 /// One section of the model, for one micro-batch on one rank.
 struct BlockMemory {
   std::array<Bytes, 3> kept;               ///< activations kept until the backward pass, by Recompute
+  std::array<Bytes, 3> movable;            ///< of them, what goes where activations are held in host memory
   std::array<Bytes, 3> at_loss;            ///< the same of what comes after the last block: its backward is the next
   std::array<Bytes, 3> redone;             ///< those that exist again while one block is recomputed
   Bytes logits;                            ///< what the loss keeps and what its backward adds
