@@ -10,22 +10,34 @@ namespace {
 
 Reader document() { return Reader::text(embedded_hosts().front().content, "data/hardware/platforms/hosts.json"); }
 
+std::vector<SocketLink> read_socket_links(const Reader& list) {
+  std::vector<SocketLink> links;
+  for (const Reader& row : list.items()) {
+    row.allow_only({"slot_below", "link"});
+    links.push_back(
+        {row.quantity_or("slot_below", BytesPerSecond{}), row.at("link").quantity<BytesPerSecond::dimension>()});
+  }
+  return links;
+}
+
 std::vector<HostKind> read_hosts() {
   std::vector<HostKind> kinds;
   const Reader file = document();
   for (const Reader& entry : file.at("hosts").items()) {
-    entry.allow_only(
-        {"name", "aliases", "time", "link", "vendor", "socket_link", "socket_latency", "x86", "nccl_vendor"});
+    entry.allow_only({"name", "aliases", "time", "link", "vendor", "socket_link", "socket_links", "socket_latency",
+                      "x86", "nccl_vendor"});
     HostKind kind{.name = entry.at("name").string(),
                   .aliases = {},
                   .time = entry.at("time").number(),
                   .link = entry.quantity_or("link", BytesPerSecond{}),
                   .vendor = entry.string_or("vendor", ""),
                   .socket_link = entry.quantity_or("socket_link", BytesPerSecond{}),
+                  .socket_links = {},
                   .socket_latency = entry.at("socket_latency").quantity<Seconds::dimension>(),
                   .x86 = entry.boolean_or("x86", true),
                   .nccl_vendor = entry.string_or("nccl_vendor", "")};
     for (const Reader& alias : entry.at("aliases").items()) kind.aliases.push_back(alias.string());
+    if (kind.socket_link <= BytesPerSecond{}) kind.socket_links = read_socket_links(entry.at("socket_links"));
     kinds.push_back(std::move(kind));
   }
   return kinds;

@@ -9,8 +9,6 @@
 namespace meshwright::topology {
 namespace {
 
-using namespace literals;
-
 struct Builder {
   Unit unit;
   std::uint32_t add(NodeKind kind) {
@@ -150,10 +148,12 @@ int switch_planes(const Cluster& cluster) {
 
 BytesPerSecond socket_link(const Cluster& cluster) {
   if (cluster.host.socket_link.value() > 0) return cluster.host.socket_link;
-  // Intel's by generation: Skylake, Ice Lake, Sapphire Rapids (NCCL 2.2x, graph/topo.h).
+  const std::vector<SocketLink>& own = cluster.host.socket_links;
+  const std::vector<SocketLink>& links = own.empty() ? host_kind("", "").socket_links : own;
   const BytesPerSecond slot = slot_bandwidth(cluster);
-  if (slot < 20_GBps) return 10_GBps;
-  return slot < 40_GBps ? 22_GBps : 40_GBps;
+  const auto row = std::ranges::find_if(
+      links, [&](const SocketLink& l) { return l.slot_below.value() <= 0 || slot < l.slot_below; });
+  return row == links.end() ? links.back().link : row->link;
 }
 
 Unit build_unit(const Cluster& cluster, bool fold_planes) {

@@ -8,6 +8,7 @@
 #include "meshwright/topology/flows.hpp"
 #include "topology/clusters.hpp"
 #include "topology/graph.hpp"
+#include "topology/unit.hpp"
 
 namespace meshwright::topology {
 namespace {
@@ -58,6 +59,19 @@ std::vector<Cluster> small_clusters() {
     all.push_back(c);
   }
   return all;
+}
+
+// NCCL, graph/topo.h: Skylake 10, Ice Lake 22, Sapphire Rapids 40 GB/s, AMD 16.
+TEST(Unit, SocketsOfIntelAreAsFastAsTheirGeneration) {
+  const auto between = [](const char* pcie, const char* cpu) {
+    ClusterSpec spec{.of = "dgx-h100", .nodes = 1};
+    spec.node.pcie = pcie, spec.node.cpu = cpu;
+    return socket_link(complete(spec, builtin_catalog())).value();
+  };
+  EXPECT_EQ(between("pcie-gen3", "intel"), 10e9);
+  EXPECT_EQ(between("pcie-gen4", "intel"), 22e9);
+  EXPECT_EQ(between("pcie-gen5", "intel"), 40e9);
+  EXPECT_EQ(between("pcie-gen5", "amd"), 16e9);
 }
 
 TEST(Fabric, RoutesLeadFromSourceToTarget) {

@@ -8,6 +8,11 @@
 
 namespace meshwright::hardware {
 
+/// Peer-to-peer from one socket to the next of hosts whose slots are slower than `slot_below`; zero = of all others.
+struct SocketLink {
+  BytesPerSecond slot_below{}, link{};
+};
+
 /// A kind of host processor.
 struct HostKind {
   std::string name;  ///< "intel", "amd", "arm", "power"
@@ -15,8 +20,9 @@ struct HostKind {
   double time = 1;        ///< of launching a kernel, over that of a current Intel server processor
   BytesPerSecond link{};  ///< to accelerators of `vendor` on its board; zero = PCIe
   std::string vendor;
-  BytesPerSecond socket_link{};  ///< peer-to-peer, from one socket to the next; zero = by the generation of the slots
-  Seconds socket_latency{};      ///< of that way, one crossing
+  BytesPerSecond socket_link{};          ///< peer-to-peer, from one socket to the next; zero = as `socket_links` say
+  std::vector<SocketLink> socket_links;  ///< by generation
+  Seconds socket_latency{};              ///< of that way, one crossing
   bool x86 = true;
   std::string nccl_vendor;  ///< "intel", "amd": as which NCCL tunes for it; "" = neither
 };
