@@ -70,4 +70,9 @@ const HostMemory& host_memory() {
   return memory;
 }
 
+BytesPerSecond host_ethernet() {
+  static const BytesPerSecond rate = document().at("ethernet").quantity<BytesPerSecond::dimension>();
+  return rate;
+}
+
 }  // namespace meshwright::hardware

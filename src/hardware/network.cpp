@@ -255,9 +255,8 @@ Limited nic_rate(const Cluster& cluster) {
 }
 
 Limited without_nics(const Cluster& cluster) {
-  constexpr double host_ethernet = 12.5e9;  // 100 Gb/s
   const double stated = cluster.network.dcn_bandwidth, dcn = stated > 0 ? stated : cluster.node.dcn_bandwidth.value();
-  const double rate = dcn > 0 ? dcn : host_ethernet;
+  const double rate = dcn > 0 ? dcn : host_ethernet().value();
   return {BytesPerSecond::base(rate),
           fmt::format("{:.4g} Gb/s of {}", rate * 8e-9, dcn > 0 ? "the data-centre network" : "host Ethernet")};
 }

@@ -39,4 +39,7 @@ struct HostMemory {
 };
 const HostMemory& host_memory();
 
+/// Of a node without NICs for training, where nobody says what it has.
+BytesPerSecond host_ethernet();
+
 }  // namespace meshwright::hardware
