@@ -12,13 +12,12 @@ namespace meshwright::capacity {
 StepFacts step_facts(const parallel::Job& job, const Layout& layout, const parallel::StepTime& time,
                      const parallel::Hidden& hidden) {
   const parallel::Groups groups = parallel::groups(layout, job.framework);
-  const auto far_off = [&](const parallel::Group& g) { return over_network(job.cluster, g); };
   Seconds far{};
-  if (far_off(groups.tensor)) far += time.tensor_parallel + hidden.tensor_parallel;
-  if (far_off(groups.context)) far += time.context_parallel;
-  if (far_off(groups.expert)) far += time.expert_parallel + hidden.expert_parallel;
-  if (far_off(groups.pipeline)) far += time.pipeline;
-  if (far_off(groups.data)) far += time.data_parallel + hidden.data_parallel;
+  for (const parallel::StepField& field : parallel::step_fields()) {
+    if (!field.communication || !over_network(job.cluster, groups.*field.group)) continue;
+    far += time.*field.value;
+    if (field.hidden != nullptr) far += hidden.*field.hidden;
+  }
   const Seconds step = total(time), busy = time.compute + time.recompute + time.optimizer;
   StepFacts facts;
   facts.step = step;

@@ -122,7 +122,7 @@ Site make_site(const hardware::Catalog& catalog, const Cluster& cluster, int acc
   site.node = cluster.node.name;
   site.tdp = cluster.accelerator.tdp;
   site.node_power = cluster.node.power;
-  site.host_link = hardware::slot_bandwidth(cluster, cluster.accelerator.pcie_lanes);
+  site.host_link = hardware::host_line_rate(cluster);
   site.host_network = cluster.node.nic_bandwidth * cluster.node.nics;
   site.counts = unit_counts(cluster, fabric, accelerators);
   const bool switched = cluster.node.scale_up == hardware::ScaleUpKind::switched;

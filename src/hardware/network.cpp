@@ -247,6 +247,12 @@ Seconds scale_up_latency(const Cluster& cluster) {
 
 BytesPerSecond slot_bandwidth(const Cluster& cluster, int lanes) { return slot_of(cluster).lane_bandwidth * lanes; }
 
+BytesPerSecond host_line_rate(const Cluster& cluster) {
+  const HostKind& host = cluster.host;
+  const bool on_board = host.link > BytesPerSecond{} && cluster.accelerator.vendor == host.vendor;
+  return on_board ? host.link : slot_bandwidth(cluster, cluster.accelerator.pcie_lanes);
+}
+
 Limited nic_rate(const Cluster& cluster) {
   const BytesPerSecond line = cluster.node.nic_bandwidth;
   if (!has_slot(cluster)) return {line, ""};

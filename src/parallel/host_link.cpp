@@ -1,12 +1,10 @@
 #include "parallel/host_link.hpp"
 
+#include "meshwright/hardware/network.hpp"
+
 namespace meshwright::parallel {
 
-BytesPerSecond host_link(const Cluster& cluster) {
-  const HostKind& host = cluster.host;
-  const bool on_board = host.link > BytesPerSecond{} && cluster.accelerator.vendor == host.vendor;
-  return host_memory().reached * (on_board ? host.link : cluster.pcie_link.bandwidth);
-}
+BytesPerSecond host_link(const Cluster& cluster) { return host_memory().reached * host_line_rate(cluster); }
 
 Seconds host_update() { return host_memory().update; }
 

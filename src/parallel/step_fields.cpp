@@ -89,6 +89,7 @@ constexpr std::array<StepField, 10> table = {{
      .value = &StepTime::tensor_parallel,
      .hidden = &Hidden::tensor_parallel,
      .communication = true,
+     .group = &Groups::tensor,
      .advice = "a smaller tp inside the scale-up domain, or communication overlap in the GEMMs, helps",
      .formula = exposed_tensor,
      .parameter =
@@ -99,6 +100,7 @@ constexpr std::array<StepField, 10> table = {{
     {.name = "context_parallel",
      .value = &StepTime::context_parallel,
      .communication = true,
+     .group = &Groups::context,
      .advice = "a smaller cp, longer sequences per rank, or another cp_kind, helps",
      .formula = [](const Explained& e) -> std::string {
        if (e.layout.cp == 1) return "cp = 1";
@@ -109,12 +111,14 @@ constexpr std::array<StepField, 10> table = {{
      .value = &StepTime::expert_parallel,
      .hidden = &Hidden::expert_parallel,
      .communication = true,
+     .group = &Groups::expert,
      .advice = "ep inside the scale-up domain, or overlap with another micro-batch, helps",
      .formula = exposed_expert,
      .parameter = links},
     {.name = "pipeline",
      .value = &StepTime::pipeline,
      .communication = true,
+     .group = &Groups::pipeline,
      .advice = "fewer stages, or overlapped sends, help",
      .formula = [](const Explained& e) -> std::string {
        if (e.layout.pp == 1) return "pp = 1";
@@ -125,6 +129,7 @@ constexpr std::array<StepField, 10> table = {{
      .value = &StepTime::data_parallel,
      .hidden = &Hidden::data_parallel,
      .communication = true,
+     .group = &Groups::data,
      .advice = "more micro-batches per step, overlap, or a lower ZeRO stage help",
      .formula =
          [](const Explained& e) {
@@ -164,6 +169,7 @@ constexpr std::array<StepField, 10> table = {{
      },
      .parameter = stack},
 }};
+static_assert(std::ranges::all_of(table, [](const StepField& f) { return f.communication == (f.group != nullptr); }));
 static_assert(sizeof(StepTime) == table.size() * sizeof(Seconds), "a field of StepTime needs its row");
 
 }  // namespace

@@ -73,6 +73,12 @@ TEST(Economics, PurchaseOfOneThousandGpus) {
   EXPECT_NEAR(total(bought.terms), bought.terms.value, 1);
 }
 
+// Checkpoints and offloaded states take the same link.
+TEST(Site, HostLinkIsThatOfOffloads) {
+  EXPECT_EQ(site_of("gb200-nvl72", 18).host_link.value(), 450e9);
+  EXPECT_NEAR(site_of("dgx-h100", 1).host_link.value(), 63e9, 0.1e9);
+}
+
 // The premium acts on the network alone.
 TEST(Economics, NetworkPremium) {
   const Site site = site_of("dgx-h100", 128);

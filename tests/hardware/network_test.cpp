@@ -131,6 +131,14 @@ TEST(Devices, WithoutPeerAccessAreMarked) {
   }
 }
 
+// Grace is on the board of its GPUs (NVLink-C2C); others have a slot.
+TEST(HostLink, IsOnTheBoardOrASlot) {
+  const auto rate = [](const char* cluster) { return host_line_rate(make_cluster(builtin_catalog(), cluster, 1)); };
+  EXPECT_EQ(rate("gb200-nvl72").value(), 450e9);
+  EXPECT_NEAR(rate("dgx-h100").value(), 63e9, 0.1e9);
+  EXPECT_NEAR(rate("dgx-a100").value(), 31.5e9, 0.1e9);
+}
+
 TEST(InSwitch, RoundsGrowWithBytesAndNeverFasterThanTheyDo) {
   const double at_the_step = in_switch_rounds(64.0 * 128 * 131072, 128);  // 128 of 64 KiB, or 64 of 128
   EXPECT_GT(at_the_step, 64);

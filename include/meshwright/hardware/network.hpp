@@ -63,6 +63,9 @@ BytesPerSecond pcie_bandwidth(const CatalogData& catalog, double giga_transfers,
 /// The slots of a cluster's nodes, of `lanes`: the generation that the node states, else the usual one.
 BytesPerSecond slot_bandwidth(const Cluster& cluster, int lanes = 16);
 
+/// Line rate of one accelerator's link to the memory of its host: on their board (NVLink-C2C), else of its slot.
+BytesPerSecond host_line_rate(const Cluster& cluster);
+
 /// One crossing of a slot, and of a scale-up link: of the catalogue's links (a link that states none takes as long as
 /// a slot).
 Seconds slot_latency(const Cluster& cluster);

@@ -40,7 +40,8 @@ struct StepField {
   Seconds StepTime::*value;
   Seconds Hidden::*hidden = nullptr;  ///< the same work behind compute, where there is any
   bool communication = false;
-  const char* advice = "";  ///< what would make it smaller
+  Group Groups::*group = nullptr;  ///< of the ranks that communicate
+  const char* advice = "";         ///< what would make it smaller
   std::string (*formula)(const Explained&) = nullptr;
   std::string (*parameter)(const Explained&) = nullptr;  ///< what it rests on, with its source
   std::vector<Term> (*parts)(const Explained&) = nullptr;
