@@ -123,7 +123,7 @@ Site make_site(const hardware::Catalog& catalog, const Cluster& cluster, int acc
   site.tdp = cluster.accelerator.tdp;
   site.node_power = cluster.node.power;
   site.host_link = hardware::host_line_rate(cluster);
-  site.host_network = cluster.node.nic_bandwidth * cluster.node.nics;
+  site.host_network = hardware::nic_rate(cluster).rate * cluster.node.nics;
   site.counts = unit_counts(cluster, fabric, accelerators);
   const bool switched = cluster.node.scale_up == hardware::ScaleUpKind::switched;
   if (switched) site.scale_up_hosts = std::max(1, cluster.node.scale_up_domain / site.per_host);

@@ -8,6 +8,7 @@
 #include "meshwright/hardware/platform.hpp"
 #include "meshwright/parallel/job_recipe.hpp"
 #include "meshwright/parallel/placement.hpp"
+#include "meshwright/parallel/waits.hpp"
 
 namespace meshwright::parallel {
 namespace {
@@ -164,7 +165,7 @@ std::span<const RunField> run_fields() {
                                                                   [](const Job&, const Layout& l) { return l.pp > 1; }),
       framework_time<&Framework::host, &StackHost::pipeline_wait>(
           "host.pipeline_wait", 0.5,
-          [](const Job& j, const Layout& l) { return l.pp > 1 && l.tp > 2 * j.cluster.node.accelerators; }),
+          [](const Job& j, const Layout& l) { return waits_for_neighbours(l.pp, l.tp, j.cluster.node.accelerators); }),
       RunField{"work.time", 0.1, no_limit, work, [](const Job& j) { return j.framework.work_time; },
                [](Figures& f, double v) { f.framework.work_time = v; }, always, false, nullptr, never,
                &TraitSpread::shared},

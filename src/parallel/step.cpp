@@ -85,7 +85,7 @@ Slot make_slot(const StageKind& kind, const StepConstants& c, const Entries& e, 
   const double redone = l.recompute == Recompute::full ? kind.blocks - kind.kept : 0;
   const Seconds gpu = slot.total() + (c.passes * kind.blocks + redone) * c.layer_overhead + moving;
   if (l.pp > 1 && c.crosses_nodes) host += kind.blocks * (l.tp - 1) * c.pipeline_send_host;
-  if (l.pp > 1 && l.tp > 2 * c.node_accelerators) host += std::min(l.pp - 1, 2) * c.pipeline_wait;
+  if (waits_for_neighbours(l.pp, l.tp, c.node_accelerators)) host += std::min(l.pp - 1, 2) * c.pipeline_wait;
   // Where the host waits for the device, the device waits for the host after it.
   slot.idle = slot_time(gpu, host, awaited, waited_for, c.drained) - slot.total();
   return slot;

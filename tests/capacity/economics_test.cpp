@@ -79,6 +79,16 @@ TEST(Site, HostLinkIsThatOfOffloads) {
   EXPECT_NEAR(site_of("dgx-h100", 1).host_link.value(), 63e9, 0.1e9);
 }
 
+// Eight NICs of 800 Gb/s in slots of PCIe 5 carry what the slots do.
+TEST(Site, NicsCarryWhatTheirSlotsDo) {
+  ClusterSpec spec{.of = "dgx-h100", .nodes = 16};
+  spec.node.nic_bandwidth = BytesPerSecond::base(100e9);
+  const Cluster fast = complete(spec, builtin_catalog());
+  const Site site = make_site(builtin_catalog(), fast, fast.accelerators());
+  EXPECT_NEAR(site.host_network.value(), 8 * 63e9, 0.01 * 8 * 63e9);
+  EXPECT_EQ(site_of("dgx-h100", 16).host_network.value(), 8 * 50e9);
+}
+
 // The premium acts on the network alone.
 TEST(Economics, NetworkPremium) {
   const Site site = site_of("dgx-h100", 128);

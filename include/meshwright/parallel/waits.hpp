@@ -20,4 +20,10 @@ inline Seconds slot_time(Seconds device, Seconds host, Seconds awaited, Seconds 
   return std::max(device, host) + drained * std::min(awaited, awaiting);
 }
 
+/// Whether the hosts of a pipeline's stages wait for those beside them (StackHost::pipeline_wait): where a tensor group
+/// spans more than two nodes.
+constexpr bool waits_for_neighbours(int pp, int tp, int node_accelerators) noexcept {
+  return pp > 1 && tp > 2 * node_accelerators;
+}
+
 }  // namespace meshwright::parallel
