@@ -230,6 +230,7 @@ std::string format(BytesPerSecond v) { return scaled(v.value(), "B/s", decimal);
 std::string format(Flops v) { return scaled(v.value(), "FLOP", decimal); }
 std::string format(FlopsPerSecond v) { return scaled(v.value(), "FLOP/s", decimal); }
 std::string format(Watts v) { return scaled(v.value(), "W", decimal); }
+std::string format(Joules v) { return scaled(v.value(), "J", decimal); }
 
 std::string format(Seconds v) {
   static constexpr Prefix times[] = {{1, ""}, {1e-3, "m"}, {1e-6, "u"}, {1e-9, "n"}};
@@ -250,6 +251,11 @@ std::string format_count(double value) {
   std::string text = scaled(value, "", counts);
   if (text.back() == ' ') text.pop_back();
   return text;
+}
+
+std::string format_rate(double value) {
+  constexpr double longest = 9999.5;  // in four figures
+  return value < longest ? fmt::format("{:.4g}", value) : format_count(value);
 }
 
 std::string format_percent(double fraction) { return fmt::format("{:.1f} %", fraction * 100); }

@@ -253,7 +253,7 @@ void check(const SearchOptions& options) {
   within("max_micro_batch", options.space.max_micro_batch, 1, largest_degree);
   if (!(options.max_memory >= Bytes{})) throw Error("max_memory", "expected a size above zero");
   if (!options.objective.value) throw Error("objective", "found none, expected a function of a layout's outcome");
-  if (options.pareto.size() == 1) throw Error("pareto", "found one objective, expected two or more");
+  if (!options.pareto.empty()) check_front(options.pareto, "pareto");
 }
 
 }  // namespace

@@ -381,6 +381,8 @@ TEST(Search, RefusesOptionsThatMeanNothing) {
   EXPECT_THROW(search(job, {.space = {.max_micro_batch = 0}}), Error);
   EXPECT_THROW(search(job, {.objective = {}}), Error);
   EXPECT_THROW(search(job, {.pareto = {objective("time", "test")}}), Error);
+  EXPECT_THROW(search(job, {.pareto = {objective("time", "test"), objective("time", "test")}}), Error);
+  EXPECT_THROW(search(job, {.pareto = {objective("time", "test"), objective("regret", "test")}}), Error);
 }
 
 }  // namespace

@@ -36,16 +36,19 @@ struct Options {
 };
 
 /// What the caller asked for, under the job.
-std::string asked_for(const SearchResult& result) {
+std::string asked_for(const SearchResult& result, const Objective& objective) {
   std::string text;
   for (const std::string& stated : result.stated) text += (text.empty() ? "" : "; ") + stated;
-  if (result.objective != "time") text += fmt::format("{}least {}", text.empty() ? "" : "; ", result.objective);
+  if (objective.name != "time")
+    text += fmt::format("{}least {} ({})", text.empty() ? "" : "; ", objective.title, objective.name);
   return text.empty() ? "" : wrap("asked for " + text);
 }
 
 std::string value_text(const Objective& objective, double value) {
   if (objective.unit == "s") return format(Seconds::base(value));
   if (objective.unit == "B") return format(Bytes::base(value));
+  if (objective.unit == "J") return format(Joules::base(value));
+  if (objective.unit == "$") return format(Dollars::base(value));
   return fmt::format("{:.6g}{}{}", value, objective.unit.empty() ? "" : " ", objective.unit);
 }
 
@@ -233,7 +236,7 @@ void print_people(const Job& whole, const Plan& plan, const SearchOptions& optio
   const SearchResult& result = plan.result;
   const Prediction& best = result.best.front().prediction;
   const Job job = with_accelerators(whole, best.layout.accelerators());
-  std::string out = job_text(job) + asked_for(result) + "\n";
+  std::string out = job_text(job) + asked_for(result, options.objective) + "\n";
   if (result.interrupted) out += yellow("Interrupted: this is the best so far.") + "\n\n";
   out += bold("Recommended layout") + "\n" + summary_text(job, best) + "\n";
   out += waterfall_text(best) + "\n" + runners_up(result, options) + front_text(result, options);
@@ -375,7 +378,7 @@ void run(const Options& options, const Globals& globals) {
   }
   if (result.best.empty()) {
     if (!options.json) {
-      std::cout << job_text(job) << asked_for(result) << "\n"
+      std::cout << job_text(job) << asked_for(result, wanted.search.objective) << "\n"
                 << refusals(result) << "\n"
                 << why_not_text(plan.why_not) << said("What would run", words_of(plan.alternatives));
     }

@@ -45,12 +45,7 @@ std::vector<Objective> listed_objectives(const std::string& text, const std::str
     out.push_back(picked(text.substr(begin, end - begin), flag, others));
     begin = end + 1;
   }
-  if (out.size() < 2) throw Error(flag, fmt::format("found '{}', expected two or more, as in time,memory", text));
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    for (std::size_t j = 0; j < i; ++j) {
-      if (out[i].name == out[j].name) throw Error(flag, fmt::format("found '{}' twice", out[i].name));
-    }
-  }
+  check_front(out, flag);
   return out;
 }
 

@@ -21,8 +21,10 @@ std::string format(BytesPerSecond);  ///< "450 GB/s"
 std::string format(FlopsPerSecond);  ///< "400 TFLOP/s"
 std::string format(Flops);           ///< "3.9 PFLOP"
 std::string format(Watts);           ///< "700 W"
+std::string format(Joules);          ///< "600 kJ"
 std::string format(Dollars);         ///< "$1.25 M"
 std::string format_count(double);    ///< "405.9 B" parameters, "14.8 T" tokens
+std::string format_rate(double);     ///< "198.7", "9723", "13.3 k" tokens a second
 std::string format_percent(double);  ///< 0.417 -> "41.7 %"
 /// Powers of two as nccl-tests take them: "1K" = 1024, "8G", "512", "1M". Throws Error(where, ...).
 Bytes parse_message_size(std::string_view text, const std::string& where);
