@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "core/json_text.hpp"
 #include "meshwright/core/text.hpp"
@@ -196,6 +197,28 @@ std::string launch_file(const Job& job, const Prediction& prediction, std::strin
   out += "MESHWRIGHT_ARGS=(\n";
   for (const std::string& flag : flags) out += "  " + flag + "\n";
   return out + ")\n";
+}
+
+void check_launch_ending(const Job& job, std::string_view path, std::string_view asked) {
+  struct Ending {
+    std::string_view text, means;
+    std::optional<Syntax> syntax;
+  };
+  static constexpr Ending endings[] = {{".sh", "a script", Syntax::arguments},
+                                       {".json", "JSON", Syntax::json},
+                                       {".yaml", "YAML", Syntax::yaml},
+                                       {".yml", "YAML", Syntax::yaml},
+                                       {".toml", "TOML", std::nullopt}};
+  const Dialect& dialect = dialect_of(job.framework, asked);
+  const Syntax syntax = dialect.syntax == Syntax::overrides ? Syntax::arguments : dialect.syntax;
+  const auto of_syntax = [&](const Ending& ending) { return ending.syntax == syntax; };
+  const Ending* right = std::ranges::find_if(endings, of_syntax);
+  for (const Ending& ending : endings) {
+    if (!path.ends_with(ending.text) || of_syntax(ending)) continue;
+    throw Error("--launch",
+                fmt::format("found '{}', but {} is configured by {}, not {}; expected a name that ends in {}", path,
+                            dialect.name, right->means, ending.means, right->text));
+  }
 }
 
 std::vector<std::string> launcher_dialects() {

@@ -255,6 +255,17 @@ TEST(Launcher, WhatADialectCannotSayIsRefused) {
   EXPECT_THROW(launcher_flags(test_job(llama_8b(), 8, 4096, 64), {.dp = 8, .zero_stage = 3}, "nemo"), Error);
 }
 
+TEST(Launcher, AFileEndsAsItsSyntaxDoes) {
+  const Job titan = test_job(llama_8b(), 8, 4096, 64, "torchtitan"),
+            zero = test_job(llama_8b(), 8, 4096, 64, "deepspeed");
+  for (const char* path : {"train.sh", "train", "train.txt", ""})
+    EXPECT_NO_THROW(check_launch_ending(titan, path)) << path;
+  for (const char* path : {"train.toml", "train.json", "train.yml"})
+    EXPECT_THROW(check_launch_ending(titan, path), Error) << path;
+  EXPECT_NO_THROW(check_launch_ending(zero, "ds_config.json"));
+  EXPECT_THROW(check_launch_ending(zero, "ds_config.yaml"), Error);
+}
+
 TEST(Launcher, UnknownDialectIsRefused) {
   try {
     launcher_flags(test_job(llama_8b(), 8, 4096, 64), {.dp = 8}, "megatrom");

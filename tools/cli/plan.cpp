@@ -274,7 +274,7 @@ bool has_any_flags(const Job& job, const std::string& dialect) {
 void constrain_to_flags(const Job& job, const LayoutOutputs& outputs, SearchOptions& options) {
   if (outputs.flags.empty() && outputs.launch.empty()) return;
   const std::string dialect = outputs.flags;
-  launcher_release(job, dialect);  // a bad dialect is refused before the work
+  check_launch_ending(job, outputs.launch, dialect);  // refuses a bad dialect too, before the work
   const SearchResult found = search::search(job, best_only(options));
   if (found.best.empty()) return;
   const Layout& best = found.best.front().prediction.layout;
