@@ -74,6 +74,15 @@ constexpr std::array<Dialect, 10> dialects = {{
      "python -m maxtext.trainers.pre_train.train FILE, or merge into your YAML over base.yml", true},
 }};
 
+/// Stacks that a dialect configures.
+std::vector<std::string> stacks_of(std::string_view dialect) {
+  std::vector<std::string> names;
+  for (const Framework& stack : frameworks()) {
+    if (std::ranges::find(stack.flags, dialect) != stack.flags.end()) names.push_back(stack.name);
+  }
+  return names;
+}
+
 const Dialect& dialect_of(const Framework& stack, std::string_view asked) {
   const std::vector<std::string>& own = stack.flags;
   const std::string wanted = !asked.empty() ? std::string(asked) : own.empty() ? "megatron" : own.front();
@@ -85,8 +94,8 @@ const Dialect& dialect_of(const Framework& stack, std::string_view asked) {
   if (!own.empty() && std::find(own.begin(), own.end(), wanted) == own.end()) {
     throw Error("--flags",
                 fmt::format("found '{}', but the layout is for {}, which that does not configure; expected {}, "
-                            "or plan for another framework",
-                            wanted, stack.name, fmt::join(own, " or ")));
+                            "or a plan for another framework ({})",
+                            wanted, stack.name, fmt::join(own, " or "), fmt::join(stacks_of(wanted), ", ")));
   }
   return *row;
 }
