@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <thread>
@@ -257,6 +258,20 @@ void check(const SearchOptions& options) {
 }
 
 }  // namespace
+
+Bytes memory_limit(std::string_view text, const Job& job, const std::string& where) {
+  if (!text.ends_with('%')) {
+    const Bytes limit = parse_quantity<Bytes::dimension>(text, where);
+    if (limit > Bytes{}) return limit;
+    throw Error(where, fmt::format("found '{}', expected a size above zero", text));
+  }
+  double percent = 0;
+  const char* end = text.data() + text.size() - 1;
+  const auto [stop, error] = std::from_chars(text.data(), end, percent);
+  if (error != std::errc{} || stop != end || !(percent > 0 && percent <= 100))
+    throw Error(where, fmt::format("found '{}', expected a share of the device's memory up to 100%, as in 90%", text));
+  return job.cluster.accelerator.memory_capacity * (percent / 100);
+}
 
 SearchOptions best_only(SearchOptions options) {
   options.top = 1;
