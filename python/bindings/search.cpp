@@ -112,12 +112,19 @@ struct Arguments {
   py::object fix, exclude, max_memory, objective, pareto, constraints, accelerators, progress;
 };
 
-SearchOptions options_from(const Arguments& a) {
+Bytes memory_from(const py::object& said, const Job& job) {
+  if (py::isinstance<py::str>(said)) return memory_limit(said.cast<std::string>(), job, "max_memory");
+  const auto limit = quantity<Bytes>(said, "max_memory");
+  if (limit > Bytes{}) return limit;
+  throw Error("max_memory", "found 0, expected bytes above zero, or a size such as '64 GB' or '90%'");
+}
+
+SearchOptions options_from(const Arguments& a, const Job& job) {
   SearchOptions options{.top = a.top, .variants = a.variants, .threads = a.threads};
   options.space = {.filter = filter_from(a.fix, a.exclude, "fix"),
                    .max_micro_batch = a.max_micro_batch,
                    .tp_in_domain = a.tp_in_domain};
-  if (!a.max_memory.is_none()) options.max_memory = quantity<Bytes>(a.max_memory, "max_memory");
+  if (!a.max_memory.is_none()) options.max_memory = memory_from(a.max_memory, job);
   options.objective = objective_from(a.objective, "objective");
   bool in_python = !py::isinstance<py::str>(a.objective);
   if (!a.pareto.is_none()) {
@@ -310,14 +317,16 @@ void bind_search(py::module_& module) {
          const py::object& exclude, const py::object& max_memory, const py::object& objective, const py::object& pareto,
          const py::object& constraints, const py::object& accelerators, const py::object& progress) {
         SearchOptions options = options_from({top, threads, max_micro_batch, variants, tp_in_domain, fix, exclude,
-                                              max_memory, objective, pareto, constraints, accelerators, progress});
+                                              max_memory, objective, pareto, constraints, accelerators, progress},
+                                             job);
         const py::gil_scoped_release released;
         return Found{search::search(job, std::move(options)), job};
       },
       R"(The best layouts over tp, cp, pp, vp, dp, ep, etp, micro-batch, recompute, ZeRO stage, schedule and overlaps.
 
 fix: axes that are given, as {"tp": 8} or "tp=8,recompute=none"; exclude: "cp" or "zero_stage=3".
-objective: a name (time, memory, gpus, gpu-time) or a function of an Outcome, smaller is better; functions run in one
+max_memory: of a device, as bytes, "64 GB" or "90%".
+objective: a name (time, p90, regret, memory, gpus, gpu-time) or a function of an Outcome, smaller is better; functions run in one
 thread. pareto: two or more of them. constraints: {"name": function of an Outcome that says True}.
 accelerators: counts to choose among. progress(done, total) may return False to stop; Ctrl-C does, too: the result is the
 best so far and `interrupted`.)");
@@ -327,10 +336,10 @@ best so far and `interrupted`.)");
          const py::object& exclude, const py::object& max_memory, const py::object& objective, const py::object& pareto,
          const py::object& constraints, const py::object& accelerators, const py::object& progress,
          const py::object& why_not) {
-        PlanOptions options{
-            .search = options_from({top, threads, max_micro_batch, variants, tp_in_domain, fix, exclude, max_memory,
-                                    objective, pareto, constraints, accelerators, progress}),
-            .why_not = filter_from(why_not, py::none(), "why_not")};
+        PlanOptions options{.search = options_from({top, threads, max_micro_batch, variants, tp_in_domain, fix, exclude,
+                                                    max_memory, objective, pareto, constraints, accelerators, progress},
+                                                   job),
+                            .why_not = filter_from(why_not, py::none(), "why_not")};
         const py::gil_scoped_release released;
         const Plan plan = search::plan(job, options);
         return Planned{{plan.result, job}, to_json(plan), plan.why_not ? plan.why_not->words : ""};

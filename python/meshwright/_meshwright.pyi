@@ -1346,7 +1346,8 @@ def search(job: Job, *, top: int = 5, variants: bool = False, threads: int = 0, 
     The best layouts over tp, cp, pp, vp, dp, ep, etp, micro-batch, recompute, ZeRO stage, schedule and overlaps.
     
     fix: axes that are given, as {"tp": 8} or "tp=8,recompute=none"; exclude: "cp" or "zero_stage=3".
-    objective: a name (time, memory, gpus, gpu-time) or a function of an Outcome, smaller is better; functions run in one
+    max_memory: of a device, as bytes, "64 GB" or "90%".
+    objective: a name (time, p90, regret, memory, gpus, gpu-time) or a function of an Outcome, smaller is better; functions run in one
     thread. pareto: two or more of them. constraints: {"name": function of an Outcome that says True}.
     accelerators: counts to choose among. progress(done, total) may return False to stop; Ctrl-C does, too: the result is the
     best so far and `interrupted`.

@@ -38,6 +38,7 @@ Formats formats_of(std::string_view line) {
   if (key.empty() || key.starts_with('-')) return {};
   const bool apart = rest.size() < line.size() - key.size();
   if (rest == ":" || rest.starts_with(": ") || rest.starts_with(":\t")) return {yaml};
+  if (rest.starts_with("=(")) return {script};  // an array of Bash
   if (rest.starts_with('=') && !rest.starts_with("==")) return apart ? Formats{toml} : Formats{script, toml};
   return rest.find(" --") != std::string_view::npos ? Formats{script} : Formats{};
 }

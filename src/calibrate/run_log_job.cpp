@@ -161,6 +161,7 @@ Sizes sizes_of(const Stated& stated, const RunLog& log, const LogCompletion& sai
   const bool accumulates = s.accumulation > 0 || !is_launch(log);  // else any number of passes may make the batch
   if (s.gpus == 0 && s.global_batch > 0 && a_pass > 0 && accumulates)
     s.gpus = s.global_batch / a_pass * s.model_parallel;
+  if (s.gpus == 0 && said.nodes == 0 && log.nodes == 0) s.gpus = said.all_gpus;
   if (s.dp == 0 && s.gpus > 0) s.dp = s.gpus / s.model_parallel;
   if (const double per_device = stated.number("per_device_batch"); per_device > 0 && s.gpus > 0) {
     s.micro_batch = per_device * s.gpus / std::max(1.0, s.dp);
@@ -240,9 +241,8 @@ void require_all(const Json& job, const RunLog& log, const Stated& stated) {
   }
   if (is_launch(log) && !says_how_many(job)) {
     missing.emplace_back(
-        "how many GPUs it runs on (--gpus, or --nodes where --cluster names a node; the nodes and processes of "
-        "torchrun, "
-        "deepspeed, accelerate, srun and #SBATCH are read where they stand)");
+        "how many GPUs it runs on (--gpus, or --nodes where --cluster names a node, or a cluster that says how many it "
+        "has; the nodes and processes of torchrun, deepspeed, accelerate, srun and #SBATCH are read where they stand)");
   }
   if (missing.empty()) return;
   const Json device = stated.json("device");

@@ -231,6 +231,7 @@ std::string format(BytesPerSecond v) { return scaled(v.value(), "B/s", decimal);
 std::string format(Flops v) { return scaled(v.value(), "FLOP", decimal); }
 std::string format(FlopsPerSecond v) { return scaled(v.value(), "FLOP/s", decimal); }
 std::string format(Watts v) { return scaled(v.value(), "W", decimal); }
+std::string format(Joules v) { return scaled(v.value(), "J", decimal); }
 
 std::string format(Seconds v) {
   static constexpr Prefix times[] = {{1, ""}, {1e-3, "m"}, {1e-6, "u"}, {1e-9, "n"}};
@@ -253,6 +254,11 @@ std::string format_count(double value) {
   return text;
 }
 
+std::string format_rate(double value) {
+  constexpr double longest = 9999.5;  // in four figures
+  return value < longest ? fmt::format("{:.4g}", value) : format_count(value);
+}
+
 std::string format_percent(double fraction) { return fmt::format("{:.1f} %", fraction * 100); }
 
 namespace {
@@ -266,9 +272,9 @@ struct Written {
   std::string (*text)(double);
 };
 constexpr Written written[] = {
-    {"s", as<Seconds>},  {"B", as<Bytes>}, {"B/s", as<BytesPerSecond>}, {"FLOP/s", as<FlopsPerSecond>},
-    {"FLOP", as<Flops>}, {"W", as<Watts>}, {"$", as<Dollars>},          {"%", format_percent},
-    {"", format_count}};
+    {"s", as<Seconds>},    {"B", as<Bytes>},  {"B/s", as<BytesPerSecond>}, {"FLOP/s", as<FlopsPerSecond>},
+    {"FLOP", as<Flops>},   {"W", as<Watts>},  {"J", as<Joules>},           {"$", as<Dollars>},
+    {"%", format_percent}, {"", format_count}};
 
 }  // namespace
 

@@ -283,6 +283,25 @@ Catalog shipped_overlay(const Catalog& base, std::string_view name, const std::s
   throw UnknownName(where, fmt::format("unknown overlay '{}'{}", name, suggestion(name, valid)));
 }
 
+namespace {
+
+/// A file of hardware, or those of a folder in the order of their names.
+std::vector<std::filesystem::path> overlay_files(const std::filesystem::path& place) {
+  std::error_code failed;
+  if (std::filesystem::is_regular_file(place, failed) && is_document_file(place)) return {place};
+  if (!std::filesystem::is_directory(place, failed))
+    throw Error(place.string(), "no such file or folder; expected *.json or *.yaml of hardware, or a folder with some");
+  std::vector<std::filesystem::path> paths;
+  for (const auto& entry : std::filesystem::directory_iterator(place, failed)) {
+    if (is_document_file(entry.path())) paths.push_back(entry.path());
+  }
+  if (failed) throw Error(place.string(), "cannot be read: " + failed.message());
+  std::ranges::sort(paths);
+  return paths;
+}
+
+}  // namespace
+
 Catalog overlay(const Catalog& base, const std::filesystem::path& folder) {
   if (folder.empty()) return base;
   const bool ships = std::ranges::any_of(
@@ -293,17 +312,8 @@ Catalog overlay(const Catalog& base, const std::filesystem::path& folder) {
     named.folders.push_back(folder);
     return Catalog(std::move(named));
   }
-  if (!std::filesystem::is_directory(folder, failed))
-    throw Error(folder.string(), "no such folder; expected one with *.json or *.yaml files of hardware");
-  std::vector<std::filesystem::path> paths;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, failed)) {
-    if (is_document_file(entry.path())) paths.push_back(entry.path());
-  }
-  if (failed) throw Error(folder.string(), "cannot be read: " + failed.message());
-  std::ranges::sort(paths);
   std::vector<Reader> files;
-  files.reserve(paths.size());
-  for (const auto& path : paths) files.push_back(Reader::file(path));
+  for (const auto& path : overlay_files(folder)) files.push_back(Reader::file(path));
   CatalogData data = *base.data();
   unlink(data);
   read_files(std::move(files), data);

@@ -152,6 +152,16 @@ class Completion {
     }
   }
 
+  /// A stated domain is whole nodes, or a node is whole domains.
+  void check_domain(const Node& node) const {
+    if (!spec_.node.scale_up_domain) return;
+    const int domain = node.scale_up_domain, all = node.accelerators;
+    if (domain % all == 0 || all % domain == 0) return;
+    throw Error(
+        (spec_.node.where.empty() ? spec_.where : spec_.node.where) + "/scale_up_domain",
+        fmt::format("found {}, expected a divisor or a multiple of the {} accelerators of a node", domain, all));
+  }
+
   void change_node() {
     check_bandwidths();
     const NodeSpec& said = spec_.node;
@@ -159,6 +169,7 @@ class Completion {
     const bool whole = node.scale_up_domain == node.accelerators;
     if (!said.nics) node.nics = nics_of(node);
     apply(change_, node);
+    check_domain(node);
     if (node.scale_up == ScaleUpKind::none && said.scale_up) node.scale_up_domain = 1;
     if (!said.scale_up_domain && whole) node.scale_up_domain = node.accelerators;
     // Another card, of which only the speed is known; but ports on the device's own die are no card.

@@ -87,7 +87,16 @@ Framework framework(std::string_view name, const std::string& where, const Catal
 
 bool trains_with(const Framework& framework, const Precision& precision) noexcept {
   const std::vector<std::string>& known = framework.rules.precisions;
-  return known.empty() || std::ranges::find(known, precision.name) != known.end();
+  if (known.empty() || std::ranges::find(known, precision.name) != known.end()) return true;
+  return precision.any_recipe && std::ranges::any_of(precisions(), [&](const Precision& row) {
+           return row.gemm == precision.gemm && std::ranges::find(known, row.name) != known.end();
+         });
+}
+
+bool has_units_for(const Accelerator& device, const Precision& precision) noexcept {
+  const auto runs = [&](DType format) { return device.peak(format).value() > 0; };
+  // Units that scale blocks of 16 or 32 came with those of fp4 (Blackwell, CDNA 4, Trainium3).
+  return runs(precision.gemm) && runs(precision.rest) && (!precision.scaled_in_units || runs(DType::fp4));
 }
 
 }  // namespace meshwright::parallel

@@ -127,16 +127,12 @@ class Making {
     parts_.assumptions.insert(parts_.assumptions.end(), assumed.begin(), assumed.end());
   }
 
-  /// The accelerator must have matrix units for both formats of the recipe.
   void check_precision() const {
     const Accelerator& device = parts_.cluster.accelerator;
-    const auto runs = [&](const Precision& p) {
-      return device.peak(p.gemm).value() > 0 && device.peak(p.rest).value() > 0;
-    };
-    if (runs(parts_.precision)) return;
+    if (has_units_for(device, parts_.precision)) return;
     std::string valid;
     for (const Precision& p : precisions()) {
-      if (runs(p)) valid += (valid.empty() ? "" : ", ") + std::string(p.name);
+      if (has_units_for(device, p)) valid += (valid.empty() ? "" : ", ") + std::string(p.name);
     }
     throw Error(spec_.places.of("precision"), fmt::format("found {}, {} has no such matrix units; expected one of {}",
                                                           parts_.precision.name, device.name, valid));

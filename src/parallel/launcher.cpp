@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "core/json_text.hpp"
 #include "meshwright/core/text.hpp"
@@ -73,6 +74,15 @@ constexpr std::array<Dialect, 10> dialects = {{
      "python -m maxtext.trainers.pre_train.train FILE, or merge into your YAML over base.yml", true},
 }};
 
+/// Stacks that a dialect configures.
+std::vector<std::string> stacks_of(std::string_view dialect) {
+  std::vector<std::string> names;
+  for (const Framework& stack : frameworks()) {
+    if (std::ranges::find(stack.flags, dialect) != stack.flags.end()) names.push_back(stack.name);
+  }
+  return names;
+}
+
 const Dialect& dialect_of(const Framework& stack, std::string_view asked) {
   const std::vector<std::string>& own = stack.flags;
   const std::string wanted = !asked.empty() ? std::string(asked) : own.empty() ? "megatron" : own.front();
@@ -84,8 +94,8 @@ const Dialect& dialect_of(const Framework& stack, std::string_view asked) {
   if (!own.empty() && std::find(own.begin(), own.end(), wanted) == own.end()) {
     throw Error("--flags",
                 fmt::format("found '{}', but the layout is for {}, which that does not configure; expected {}, "
-                            "or plan for another framework",
-                            wanted, stack.name, fmt::join(own, " or ")));
+                            "or a plan for another framework ({})",
+                            wanted, stack.name, fmt::join(own, " or "), fmt::join(stacks_of(wanted), ", ")));
   }
   return *row;
 }
@@ -196,6 +206,28 @@ std::string launch_file(const Job& job, const Prediction& prediction, std::strin
   out += "MESHWRIGHT_ARGS=(\n";
   for (const std::string& flag : flags) out += "  " + flag + "\n";
   return out + ")\n";
+}
+
+void check_launch_ending(const Job& job, std::string_view path, std::string_view asked) {
+  struct Ending {
+    std::string_view text, means;
+    std::optional<Syntax> syntax;
+  };
+  static constexpr Ending endings[] = {{".sh", "a script", Syntax::arguments},
+                                       {".json", "JSON", Syntax::json},
+                                       {".yaml", "YAML", Syntax::yaml},
+                                       {".yml", "YAML", Syntax::yaml},
+                                       {".toml", "TOML", std::nullopt}};
+  const Dialect& dialect = dialect_of(job.framework, asked);
+  const Syntax syntax = dialect.syntax == Syntax::overrides ? Syntax::arguments : dialect.syntax;
+  const auto of_syntax = [&](const Ending& ending) { return ending.syntax == syntax; };
+  const Ending* right = std::ranges::find_if(endings, of_syntax);
+  for (const Ending& ending : endings) {
+    if (!path.ends_with(ending.text) || of_syntax(ending)) continue;
+    throw Error("--launch",
+                fmt::format("found '{}', but {} is configured by {}, not {}; expected a name that ends in {}", path,
+                            dialect.name, right->means, ending.means, right->text));
+  }
 }
 
 std::vector<std::string> launcher_dialects() {

@@ -132,6 +132,7 @@ std::string describe_layout(const Layout& layout) {
   if (layout.cp > 1 && layout.cp_kind.set() && layout.cp_kind != ContextKind::ring) add(layout.cp_kind->name);
   if (!layout.stages.empty()) add(fmt::format("stages {}", fmt::join(layout.stages, "+")));
   add(fmt::format("z{}", layout.zero_stage));
+  if (layout.hsdp_shard > 0) add(fmt::format("hsdp{}", layout.hsdp_shard));
   if (layout.recompute != Recompute::none) add(fmt::format("recompute-{}", name(layout.recompute)));
   if (layout.recompute_layers > 0) add(fmt::format("of {}", layout.recompute_layers));
   const PipelineSchedule schedule = effective_schedule(layout);

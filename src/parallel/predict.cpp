@@ -12,6 +12,7 @@
 #include "meshwright/parallel/step.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace meshwright::parallel {
 namespace {
@@ -75,6 +76,10 @@ void add_warnings(Prediction& p, const Job& job) {
                                      format(p.memory.*most.value), most.advice));
   }
   add_host_memory(p, job);
+  if (!trains_with(job.framework, job.precision)) {
+    p.warnings.push_back(fmt::format("precision: {} is not known to train in {}, but in {}", job.framework.name,
+                                     job.precision.name, fmt::join(job.framework.rules.precisions, ", ")));
+  }
   const GemmEfficiency& gemm = job.cluster.accelerator.efficiency.of(job.precision.gemm);
   if (gemm.evidence == Evidence::extrapolated || gemm.evidence == Evidence::data_sheet) {
     p.warnings.push_back(fmt::format("{} in {} was not measured: its GEMM efficiency is {}",

@@ -26,7 +26,7 @@ std::string figures(const Job& job, const Prediction& p, const std::string& pref
   return "<p>" + escaped(describe_layout(p.layout)) + "</p>\n" +
          facts_table({{"step time", prefix + "step_time_s", p.step_time.value(), format(p.step_time) + band},
                       {"tokens/s a GPU", prefix + "tokens_per_s_per_gpu", p.tokens_per_s_per_gpu,
-                       format_count(p.tokens_per_s_per_gpu)},
+                       format_rate(p.tokens_per_s_per_gpu)},
                       {"MFU", prefix + "mfu", p.mfu, format_percent(p.mfu)},
                       {"HFU", prefix + "hfu", p.hfu, format_percent(p.hfu)},
                       {"exposed communication", prefix + "comm_share", p.comm_share, format_percent(p.comm_share)},

@@ -92,7 +92,12 @@ constexpr RuleRow table[] = {
      .refuses = [](const Job& job,
                    const Layout& l) noexcept { return piped(l) && !runs(job.framework, effective_schedule(l)); },
      .words = [](const Job& job, const Layout& l) -> RuleWords {
-       return {fmt::format("schedule {}", name(effective_schedule(l))), fmt::format("none in {}", job.framework.name)};
+       std::vector<std::string> own;
+       for (const PipelineSchedule& row : pipeline_schedules()) {
+         if (runs(job.framework, row)) own.emplace_back(name(row));
+       }
+       return {fmt::format("a schedule of {}: {}", job.framework.name, fmt::join(own, ", ")),
+               std::string(name(effective_schedule(l)))};
      }},
     {.name = "shape of the pipeline schedule",
      .refuses = shape_refused,

@@ -25,7 +25,7 @@ std::optional<Prediction> best_of(const Job& job, const SearchOptions& options) 
 }
 
 std::string reached(const Prediction& p) {
-  return fmt::format("{} a step, {:.4g} tokens/s a GPU, {}", format(p.step_time), p.tokens_per_s_per_gpu,
+  return fmt::format("{} a step, {} tokens/s a GPU, {}", format(p.step_time), format_rate(p.tokens_per_s_per_gpu),
                      describe_layout(p.layout));
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "meshwright/core/error.hpp"
@@ -76,6 +77,23 @@ const Objective& objective(std::string_view name, const std::string& where) {
     names.push_back(row.name);
   }
   throw Error(where, fmt::format("unknown objective '{}'{}", name, suggestion(name, names)));
+}
+
+void check_front(std::span<const Objective> objectives, const std::string& where) {
+  if (objectives.size() < 2) {
+    const std::string one = objectives.empty() ? "none" : "'" + objectives.front().name + "'";
+    throw Error(where, fmt::format("found {}, expected two or more, as in time,memory", one));
+  }
+  std::vector<std::string_view> names;
+  for (const Objective& row : objectives) {
+    if (row.of_survivors)
+      throw Error(where, fmt::format("found '{0}', which orders the best layouts alone (--objective {0}); expected "
+                                     "objectives that are a number of every layout, as in time,memory",
+                                     row.name));
+    if (std::ranges::find(names, row.name) != names.end())
+      throw Error(where, fmt::format("found '{}' twice", row.name));
+    names.push_back(row.name);
+  }
 }
 
 }  // namespace meshwright::search

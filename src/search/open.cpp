@@ -35,12 +35,10 @@ void add(std::vector<Start>& out, const Start& from, const std::string& words,
 /// The job's own format, and those that its device and its stack train with.
 std::vector<Start> precisions_of(const Start& from) {
   std::vector<Start> out;
-  const Accelerator& device = from.job.cluster.accelerator;
   for (const Precision& row : precisions()) {
     const std::string name(row.name);
-    const bool trains =
-        trains_with(from.job.framework, row) && (!row.scaled_in_units || device.peak(DType::fp4).value() > 0);
-    if (!trains && name != from.job.precision.name) continue;
+    const bool offered = trains_with(from.job.framework, row) && !row.any_recipe;
+    if (!offered && name != from.job.precision.name) continue;
     add(out, from, "precision " + name, [&](JobSpec& spec) { spec.precision = name; });
   }
   return out;

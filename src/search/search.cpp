@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <thread>
@@ -253,10 +254,24 @@ void check(const SearchOptions& options) {
   within("max_micro_batch", options.space.max_micro_batch, 1, largest_degree);
   if (!(options.max_memory >= Bytes{})) throw Error("max_memory", "expected a size above zero");
   if (!options.objective.value) throw Error("objective", "found none, expected a function of a layout's outcome");
-  if (options.pareto.size() == 1) throw Error("pareto", "found one objective, expected two or more");
+  if (!options.pareto.empty()) check_front(options.pareto, "pareto");
 }
 
 }  // namespace
+
+Bytes memory_limit(std::string_view text, const Job& job, const std::string& where) {
+  if (!text.ends_with('%')) {
+    const Bytes limit = parse_quantity<Bytes::dimension>(text, where);
+    if (limit > Bytes{}) return limit;
+    throw Error(where, fmt::format("found '{}', expected a size above zero", text));
+  }
+  double percent = 0;
+  const char* end = text.data() + text.size() - 1;
+  const auto [stop, error] = std::from_chars(text.data(), end, percent);
+  if (error != std::errc{} || stop != end || !(percent > 0 && percent <= 100))
+    throw Error(where, fmt::format("found '{}', expected a share of the device's memory up to 100%, as in 90%", text));
+  return job.cluster.accelerator.memory_capacity * (percent / 100);
+}
 
 SearchOptions best_only(SearchOptions options) {
   options.top = 1;

@@ -19,7 +19,7 @@ const std::vector<Precision>& precisions() {
       {"fp16", DType::fp16, DType::fp16, 0, 2, "no casts; loss scaling"},
       {"fp32", DType::fp32, DType::fp32, 0, 4, "no tensor cores"},
       {"tf32", DType::tf32, DType::fp32, 0, 4, "tensor cores on fp32 data"},
-      {"fp8", DType::fp8, DType::bf16, 4, 1, "per-tensor scaling, recipe not said: as fp8-ds"},
+      {"fp8", DType::fp8, DType::bf16, 4, 1, "per-tensor scaling, recipe not said: as fp8-ds", false, false, true},
       {"fp8-ds", DType::fp8, DType::bf16, 4, 1, "per-tensor delayed scaling (amax history)"},
       {"fp8-cs", DType::fp8, DType::bf16, 6, 1, "per-tensor current scaling: one more read for the maximum"},
       {"fp8-rowwise", DType::fp8, DType::bf16, 6, 1, "one scale a row, bf16 input quantised twice"},

@@ -78,6 +78,7 @@ TEST(Launch, SniffsTheFormat) {
   EXPECT_EQ(launch_format("[a\nb = 1", ".toml"), toml);
   EXPECT_EQ(launch_format("#!/bin/bash\nx: y\n", ".yaml"), script);
   EXPECT_EQ(launch_format("TP=8\n", ".sh"), script);
+  EXPECT_EQ(launch_format("# c\nMESHWRIGHT_ARGS=(\n  --a.b=1\n)\n", ".toml"), script);
   EXPECT_EQ(launch_format("torchrun x.py --tp 8\n", ".yaml"), script);
   EXPECT_EQ(launch_format("set -ex\n[ -z \"$A\" ] && exit\nMESHWRIGHT_ARGS=(\n", ""), script);
   EXPECT_EQ(launch_format("model.tensor_model_parallel_size=8\n", ""), script);

@@ -30,6 +30,14 @@ def test_own_runs_become_an_overlay(meshwright, tmp_path):
     assert width(plan("--hardware", tmp_path / "mine")) < width(plan())
 
 
+def test_the_overlay_is_used_as_it_is_said(meshwright, tmp_path):
+    (tmp_path / "job.json").write_text("{}")  # a folder of other files
+    written = meshwright("calibrate", "runs", LOG, "--cluster", "dgx-h100", "--output", "own.json", cwd=tmp_path)
+    assert written.returncode == 0, written.stderr
+    assert "wrote own.json; use it with --hardware own.json" in written.stderr.splitlines()
+    assert meshwright("hardware", "list", "--hardware", "own.json", cwd=tmp_path).returncode == 0
+
+
 def test_own_runs_are_told_figure_by_figure(meshwright):
     result = meshwright("calibrate", "runs", LOG, "--cluster", "dgx-h100", environ={"COLUMNS": "100"})
     assert result.returncode == 0, result.stderr

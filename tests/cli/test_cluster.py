@@ -103,6 +103,7 @@ def test_jobs_and_scenarios_in_yaml(meshwright, tmp_path):
     (["--node", "dgx-h100", "--nodes", "4", "--oversubscription", "4:2"], ["--oversubscription", "4:1"]),
     (["--node", "dgx-h100", "--nodes", "4", "--tiers", "9"], ["--tiers", "0 to 4"]),
     (["--node", "dgx-h100", "--nodes", "many"], ["--nodes", "many"]),
+    (["--accelerator", "H200", "--nodes", "4", "--scale-up-domain", "3"], ["--scale-up-domain", "found 3", "8 accelerators"]),
     (["--node", "dgx-h100", "--nodes", "4", "--topology", "fat-three"], ["--topology", "fat-tree"]),
 ])
 def test_what_cannot_be_is_one_line(meshwright, options, words):

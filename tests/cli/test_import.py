@@ -113,6 +113,20 @@ def test_flags_come_back_as_the_layout(meshwright, tmp_path, framework, model, g
         assert job["layout"].get(key, 1 if isinstance(best[key], int) else best[key]) == best[key], key
 
 
+def test_gpus_are_those_of_a_cluster_that_says_how_many(meshwright, tmp_path):
+    path, cluster = tmp_path / "args.sh", tmp_path / "mine.yaml"
+    path.write_text(ARGUMENTS + "\n")
+    cluster.write_text("of: dgx-h100\nnodes: 24\n")
+    result = meshwright("import", "launch", path, "--cluster", cluster, "--model", "llama-3.1-8b")
+    assert result.returncode == 0, result.stderr
+    assert json.loads(result.stdout)["gpus"] == 192
+    fewer = meshwright("import", "launch", path, "--cluster", cluster, "--model", "llama-3.1-8b", "--nodes", 4)
+    assert json.loads(fewer.stdout)["nodes"] == 4 and "gpus" not in json.loads(fewer.stdout)
+    path.write_text("torchrun --nnodes=2 --nproc-per-node 8 pretrain_gpt.py " + ARGUMENTS + "\n")
+    started = meshwright("import", "launch", path, "--cluster", cluster, "--model", "llama-3.1-8b")
+    assert json.loads(started.stdout)["gpus"] == 16
+
+
 def test_a_variable_of_many_words(meshwright, tmp_path):
     path = tmp_path / "pretrain.sh"
     path.write_text('''GPT_ARGS="

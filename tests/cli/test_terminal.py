@@ -26,6 +26,15 @@ def test_lines_fit(meshwright, command, columns):
     assert not wide, wide[:3]
 
 
+@pytest.mark.parametrize("columns", range(80, 111, 3))
+def test_figures_are_whole_or_not_there(meshwright, columns):
+    """"+150 ms, tensor parallel -87.…" says nothing, "+15.9 m…" something else."""
+    shown = meshwright(*PLAN, "--objective", "gpu-time", environ={"COLUMNS": str(columns)}).stdout
+    rows = [line for line in shown.splitlines() if line.endswith("…")]
+    half = [row for row in rows if re.search(r"\d\.?…$|[+-][\d.]+ \S*…$", row)]
+    assert not half, half
+
+
 def test_a_pipe_gets_whole_lines(meshwright):
     """Nothing is cut or folded where no terminal is; prose keeps to 100 columns."""
     shown = meshwright("collective", "all_reduce", "--cluster", "dgx-h100", "--nodes", 4).stdout

@@ -66,6 +66,10 @@ TEST(Format, ReadsWell) {
   EXPECT_EQ(format(Dollars::base(1.25e6)), "$1.25 M");
   EXPECT_EQ(format_count(405.85e9), "406 B");
   EXPECT_EQ(format_percent(0.417), "41.7 %");
+  EXPECT_EQ(format(Joules::base(600436)), "600 kJ");
+  EXPECT_EQ(format_rate(198.73), "198.7");
+  EXPECT_EQ(format_rate(9723.4), "9723");
+  EXPECT_EQ(format_rate(13310), "13.3 k");
 }
 
 TEST(Format, FiguresByTheUnitOfTheirTerm) {

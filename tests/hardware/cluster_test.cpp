@@ -294,6 +294,16 @@ TEST(Complete, TheSizeOfANodeDecidesWhichNodeItIs) {
   EXPECT_GT(three.node.scale_up_bandwidth.value(), 0) << "a stated domain is joined by something";
 }
 
+TEST(Complete, ADomainIsWholeNodesOrANodeWholeDomains) {
+  const Catalog& catalog = builtin_catalog();
+  for (const int domain : {2, 4, 8, 16, 72})
+    EXPECT_EQ(from_parts(catalog, "H200", 576, 8, domain, 0, {}, "").node.scale_up_domain, domain);
+  for (const int domain : {3, 6, 12}) {
+    const std::string said = meshwright::refusal([&] { from_parts(catalog, "H200", 576, 8, domain, 0, {}, ""); });
+    EXPECT_THAT(said, testing::HasSubstr("run/scale_up_domain")) << domain;
+  }
+}
+
 TEST(Complete, WhatFollowsFromAChangeIsComputedAnew) {
   const Cluster c = make_cluster(builtin_catalog(), "dgx-h100", 16);
   const Cluster fast = with(c, [](ClusterSpec& spec) { spec.node.nic_bandwidth = 100_GBps; });

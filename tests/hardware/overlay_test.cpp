@@ -187,6 +187,15 @@ TEST(Overlay, TakesMediaAndEfficiencies) {
   EXPECT_EQ(cluster.platform.scale_up.name, "nvlink4");
 }
 
+TEST(Overlay, IsAFolderOrOneFile) {
+  const Folder folder;
+  folder.write("mine.json", R"({"accelerators": [{"name": "H100-SXM5-80GB", "tdp": "650 W"}]})");
+  folder.write("other.json", "{]");
+  EXPECT_EQ(overlay(builtin_catalog(), folder.path() / "mine.json").accelerator("H100").tdp, Watts::base(650));
+  EXPECT_THROW(overlay(builtin_catalog(), folder.path()), Error);
+  EXPECT_THROW(overlay(builtin_catalog(), folder.path() / "none.json"), Error);
+}
+
 TEST(Overlay, AMissingFolderIsAnError) {
   EXPECT_THROW(overlay(builtin_catalog(), "/no/such/folder"), Error);
   EXPECT_EQ(overlay(builtin_catalog(), "").nodes.size(), builtin_catalog().nodes.size());

@@ -102,7 +102,13 @@ TEST(Constraints, VirtualStages) {
 }
 
 TEST(Constraints, SchedulesAndSharding) {
-  EXPECT_EQ(refused(llama_8b(), {.pp = 4, .dp = 2, .schedule = PipelineSchedule::zero_bubble_h1}), "pipeline schedule");
+  const Layout bubbles{.pp = 4, .dp = 2, .schedule = PipelineSchedule::zero_bubble_h1};
+  EXPECT_EQ(refused(llama_8b(), bubbles), "pipeline schedule");
+  const auto said = violation(test_job(llama_8b(), 8, 4096, 64), bubbles);
+  ASSERT_TRUE(said.has_value());
+  EXPECT_TRUE(said->needed.starts_with("a schedule of megatron-core: ")) << said->needed;
+  EXPECT_NE(said->needed.find("interleaved"), std::string::npos) << said->needed;
+  EXPECT_EQ(said->available, name(bubbles.schedule));
   EXPECT_EQ(refused(llama_8b(), {.pp = 4, .dp = 2, .schedule = PipelineSchedule::zero_bubble_h1}, 4096, "generic"), "");
   EXPECT_EQ(refused(llama_8b(), {.pp = 4, .dp = 2, .zero_stage = 3}), "zero_stage with a pipeline");
   EXPECT_EQ(refused(llama_8b(), {.pp = 4, .dp = 2, .zero_stage = 3}, 4096, "torchtitan"), "");

@@ -21,6 +21,16 @@ TEST(Framework, HasARecipeOnlyOfFormatsThatItTrainsIn) {
   }
 }
 
+TEST(Framework, AFormatWithoutARecipeIsThatOfAnyRecipe) {
+  const auto trains = [](const char* stack, const char* format) {
+    return trains_with(framework(stack, "test"), precision(format, "test"));
+  };
+  EXPECT_TRUE(trains("megatron-core", "fp8"));
+  EXPECT_FALSE(trains("megatron-core", "int8"));
+  EXPECT_FALSE(trains("torchtitan", "fp8-block"));
+  EXPECT_FALSE(trains("nanotron", "fp8"));
+}
+
 TEST(Framework, EveryProfileIsPlausible) {
   ASSERT_GE(frameworks().size(), 12U);
   for (const Framework& f : frameworks()) {

@@ -3,12 +3,15 @@
 
 #include "core/refusal.hpp"
 #include "meshwright/parallel/job.hpp"
+#include "meshwright/parallel/prediction.hpp"
 
 namespace meshwright::parallel {
 namespace {
 
+using testing::AllOf;
 using testing::Contains;
 using testing::HasSubstr;
+using testing::Not;
 
 Reader text(const std::string& json) { return Reader::text(json, "job.json"); }
 Job read(const std::string& json) { return read_job(text(json), builtin_catalog()); }
@@ -46,6 +49,17 @@ TEST(Job, LayoutTakesWhatIsLeftAndTheStacksOverlaps) {
   EXPECT_THAT(job.assumptions, Contains(HasSubstr("layout dp: 16")));
 }
 
+TEST(Job, AFormatThatTheStackLacksIsSaid) {
+  const auto warnings = [](const std::string& precision) {
+    const Job job = read(R"({"model": "llama-3.2-1b", "cluster": "dgx-h100", "nodes": 1, "seq_len": 4096,
+                             "global_batch": 64, "layout": {"tp": 1}, "precision": ")" +
+                         precision + "\"}");
+    return predict(job, *job.layout).warnings;
+  };
+  EXPECT_THAT(warnings("int8"), Contains(HasSubstr("precision: megatron-core is not known to train in int8")));
+  EXPECT_THAT(warnings("fp8"), Not(Contains(HasSubstr("precision:"))));
+}
+
 TEST(Job, OneClearLineForEachBadInput) {
   const std::string rest = R"("cluster": "dgx-h100", "seq_len": 4096, "global_batch": 64})";
   EXPECT_THAT(refusal(R"({"model": "llama-3.1-4050b", )" + rest), HasSubstr("llama-3.1-405b"));
@@ -53,6 +67,8 @@ TEST(Job, OneClearLineForEachBadInput) {
   EXPECT_THAT(refusal(R"({"model": "llama-3.1-8b", "framework": "megatrom", )" + rest), HasSubstr("/framework"));
   EXPECT_THAT(refusal(R"({"model": "llama-3.1-8b", "precision": "bf61", )" + rest), HasSubstr("bf16"));
   EXPECT_THAT(refusal(R"({"model": "llama-3.1-8b", "moe_imbalance": 0.5, )" + rest), HasSubstr("/moe_imbalance"));
+  EXPECT_THAT(refusal(R"({"model": "llama-3.1-8b", "precision": "mxfp8", )" + rest),
+              AllOf(HasSubstr("/precision"), HasSubstr("fp8-block")));  // Hopper scales no blocks in its units
   EXPECT_THAT(refusal(R"({"model": "llama-3.1-8b", "gpus": 0, )" + rest), HasSubstr("/gpus"));
   EXPECT_THAT(refusal(R"({"model": "llama-3.1-8b", "cluster": "dgx-h10", "seq_len": 4096, "global_batch": 64})"),
               HasSubstr("/cluster"));

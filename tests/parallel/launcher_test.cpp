@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "core/refusal.hpp"
 #include "meshwright/parallel/placement.hpp"
 #include "meshwright/parallel/prediction.hpp"
 #include "parallel/jobs.hpp"
@@ -253,6 +254,25 @@ TEST(Launcher, WhatADialectCannotSayIsRefused) {
       launcher_flags(test_job(llama_8b(), 8, 4096, 64, "pytorch-fsdp"), {.dp = 8, .zero_stage = 1}, "accelerate"),
       Error);
   EXPECT_THROW(launcher_flags(test_job(llama_8b(), 8, 4096, 64), {.dp = 8, .zero_stage = 3}, "nemo"), Error);
+}
+
+TEST(Launcher, AFileEndsAsItsSyntaxDoes) {
+  const Job titan = test_job(llama_8b(), 8, 4096, 64, "torchtitan"),
+            zero = test_job(llama_8b(), 8, 4096, 64, "deepspeed");
+  for (const char* path : {"train.sh", "train", "train.txt", ""})
+    EXPECT_NO_THROW(check_launch_ending(titan, path)) << path;
+  for (const char* path : {"train.toml", "train.json", "train.yml"})
+    EXPECT_THROW(check_launch_ending(titan, path), Error) << path;
+  EXPECT_NO_THROW(check_launch_ending(zero, "ds_config.json"));
+  EXPECT_THROW(check_launch_ending(zero, "ds_config.yaml"), Error);
+}
+
+// accelerate's file is written for FSDP 2, the Trainer's profile is that of DeepSpeed.
+TEST(Launcher, TheStackOfADialectIsNamed) {
+  const Job trainer = test_job(llama_8b(), 8, 4096, 64, "hf-trainer");
+  const std::string said =
+      meshwright::refusal([&] { launcher_flags(trainer, {.dp = 8, .zero_stage = 3}, "accelerate"); });
+  EXPECT_THAT(said, HasSubstr("expected deepspeed, or a plan for another framework (pytorch-fsdp)"));
 }
 
 TEST(Launcher, UnknownDialectIsRefused) {

@@ -66,6 +66,7 @@ TEST(Layout, RefusesWhatItDoesNotKnow) {
 
 TEST(Layout, DescriptionLeavesOnesOut) {
   EXPECT_EQ(describe_layout({.tp = 8, .pp = 16, .vp = 8, .dp = 128}), "tp8 pp16 vp8 dp128 mb1 z1");
+  EXPECT_EQ(describe_layout({.dp = 16, .zero_stage = 3, .hsdp_shard = 8}), "dp16 mb1 z3 hsdp8");
   EXPECT_EQ(describe_layout({.dp = 8, .micro_batch = 2, .zero_stage = 3, .recompute = Recompute::full}),
             "dp8 mb2 z3 recompute-full");
 }

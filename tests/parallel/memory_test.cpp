@@ -435,7 +435,10 @@ TEST(Memory, ModulesThatAModelLacksDropNothing) {
 }
 
 TEST(Memory, WeightsInTheFormatOfTheProductsAlone) {
-  const Job job = with_precision(test_job(llama_8b(), 8, 4096, 64), "mxfp8");
+  const Job job = with(test_job(llama_8b(), 8, 4096, 64), [](JobSpec& spec) {
+    spec.cluster = {.of = "dgx-b200", .accelerators = 8};
+    spec.precision = "mxfp8";
+  });
   const Job alone = with_recipe(job, R"({"precision": {"low_precision_weights": true}})");
   const Layout layout{.tp = 8};
   const double linear = layer_memory(job, layout).sections[1].gemm_parameters * 32;

@@ -97,6 +97,11 @@ def test_collective_rows(job):
     assert len(mw.collective_curve("all_gather", cluster=job.cluster)) == 24, "nccl-tests' usual sizes"
 
 
+def test_memory_is_limited_to_a_size_or_a_share(job):
+    for limit in ("40 GB", 40e9, "45%"):  # of 80 GiB
+        assert mw.search(job, max_memory=limit, top=1)[0].peak_memory <= 40e9
+
+
 def test_memory_of_every_stage(job):
     prediction = mw.predict(job, mw.Layout(tp=2, pp=4, dp=8))
     stages = prediction.memory_by_stage

@@ -72,8 +72,8 @@ for ranks in (-1, 1, 17, 2**31 - 1):
 refused(lambda: mw.collective("all_reduce", cluster=job.cluster, sizes=[8.0], ranks=8, stride=3), "stride")
 for size, stride in ((0, 1), (-5, 1), (17, 1), (8, 0), (8, -1), (8, 3)):
     refused(lambda: mw.place_group(job.cluster, size, stride))
-refused(lambda: mw.search(job, max_memory=nan), "max_memory")
-refused(lambda: mw.search(job, max_memory=-1.0), "max_memory")
+for limit in (nan, -1.0, 0, "0 GB", "0%", "101%", "90"):
+    refused(lambda: mw.search(job, max_memory=limit), "max_memory")
 for imbalance in (nan, inf, 0.0, -1.0):
     refused(lambda: mw.Job(model=mw.model("mixtral-8x7b"), cluster=job.cluster, seq_len=8, global_batch=8, moe_imbalance=imbalance))
 for seq_len in (0, -1, 2**31 - 1):

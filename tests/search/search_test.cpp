@@ -399,12 +399,22 @@ TEST(Search, TheLargestMicroBatchEnds) {
   EXPECT_THROW(search(job, large), Error);
 }
 
+TEST(Search, MemoryIsASizeOrAShareOfTheDevice) {
+  const Job job = test_job("llama-3.2-1b", "dgx-h100", 1, 4096, 32);
+  EXPECT_EQ(memory_limit("64 GB", job, "x"), Bytes::base(64e9));
+  EXPECT_DOUBLE_EQ(memory_limit("50%", job, "x").value(), 0.5 * job.cluster.accelerator.memory_capacity.value());
+  for (const char* bad : {"0 GB", "0%", "101%", "-1GB", "64", "%", "nan%"})
+    EXPECT_THROW(memory_limit(bad, job, "x"), Error) << bad;
+}
+
 TEST(Search, RefusesOptionsThatMeanNothing) {
   const Job job = test_job("llama-3.2-1b", "dgx-h100", 1, 4096, 32);
   EXPECT_THROW(search(job, {.top = 0}), Error);
   EXPECT_THROW(search(job, {.space = {.max_micro_batch = 0}}), Error);
   EXPECT_THROW(search(job, {.objective = {}}), Error);
   EXPECT_THROW(search(job, {.pareto = {objective("time", "test")}}), Error);
+  EXPECT_THROW(search(job, {.pareto = {objective("time", "test"), objective("time", "test")}}), Error);
+  EXPECT_THROW(search(job, {.pareto = {objective("time", "test"), objective("regret", "test")}}), Error);
 }
 
 }  // namespace

@@ -36,8 +36,7 @@ void write_overlay(const std::filesystem::path& output, std::string_view name, c
   if (output.empty()) return;
   const std::filesystem::path path = overlay_path(output, name);
   write_file(path, content);
-  std::cerr << one_line(fmt::format("wrote {}; use it with --hardware {}", path.string(), path.parent_path().string()))
-            << "\n";
+  std::cerr << one_line(fmt::format("wrote {}; use it with --hardware {}", path.string(), output.string())) << "\n";
 }
 
 struct GemmOptions {

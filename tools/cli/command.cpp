@@ -181,6 +181,7 @@ CLI::Validator some_text() {
 CLI::Validator overlay_folder() {
   const auto check = [](const std::string& text) -> std::string {
     std::error_code failed;
+    if (is_document_file(text) && std::filesystem::is_regular_file(text, failed)) return "";
     for (const auto& entry : std::filesystem::directory_iterator(text, failed)) {
       if (is_document_file(entry.path())) return "";
     }
@@ -191,7 +192,7 @@ CLI::Validator overlay_folder() {
       } catch (const Error&) {
       }
     }
-    return fmt::format("found '{}', expected a folder with *.json or *.yaml files", text);
+    return fmt::format("found '{}', expected a *.json or *.yaml file, or a folder with some", text);
   };
   return CLI::Validator(check, "");
 }

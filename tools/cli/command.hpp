@@ -56,7 +56,7 @@ void add_import(CLI::App& command, const Globals& globals);
 void add_whatif(CLI::App& command, const Globals& globals);
 
 /// What an option takes: a whole number in decimal digits (not "010", "0x10" or "1e3"), a finite number, a text that is
-/// not empty, a folder with *.json in it. Anything else is refused with what was found and what is expected.
+/// not empty, a *.json file or a folder with some. Anything else is refused with what was found and what is expected.
 CLI::Validator whole_number(long long least, long long most);
 /// The same, and "4k" or "1M" in powers of two: a transformation.
 CLI::Validator whole_size(int least, int most);

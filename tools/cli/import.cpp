@@ -8,6 +8,7 @@
 #include "log_options.hpp"
 #include "meshwright/calibrate/run_logs.hpp"
 #include "meshwright/core/reader.hpp"
+#include "meshwright/hardware/cluster_file.hpp"
 #include "meshwright/parallel/job.hpp"
 #include "output.hpp"
 #include "table.hpp"
@@ -20,10 +21,21 @@ struct Options {
   LogCompletion completion;
 };
 
+/// All that a cluster says it has; 0 for a node, of which there may be any number.
+int all_of(const LogCompletion& said, const Catalog& catalog) {
+  if (said.cluster.empty() || said.cluster == "-" || !said.job.empty()) return 0;  // stdin is read once, by the job
+  const ClusterSpec spec = cluster_spec_of(said.cluster, "--cluster");
+  const Cluster whole = complete(spec, catalog);
+  return whole.scale_up_domains > 0 || spec.accelerators > 0 ? whole.accelerators() : 0;
+}
+
 void run(const Options& o, const Globals& globals) {
+  const Catalog catalog = load_catalog(globals.hardware);
   const RunLog launch = read_launch(o.file, o.framework);
-  const std::string text = job_of_log(launch, o.completion) + "\n";
-  read_job(Reader::text(text, o.file), load_catalog(globals.hardware));  // refuses what no job can be
+  LogCompletion completion = o.completion;
+  completion.all_gpus = all_of(completion, catalog);
+  const std::string text = job_of_log(launch, completion) + "\n";
+  read_job(Reader::text(text, o.file), catalog);  // refuses what no job can be
   for (const std::string& note : launch.notes) std::cerr << wrap(note);
   if (o.output.empty()) {
     prints_data();

@@ -33,9 +33,10 @@ void define(CLI::App& root, Globals& globals) {
   root.description("Meshwright plans the parallel layout and the cluster for training a large model.");
   root.require_subcommand(1);
   root.set_version_flag("--version", std::string("meshwright ") + version);
-  root.add_option("--hardware", globals.hardware, "Folder of *.json overlays of the hardware database")
+  root.add_option("--hardware", globals.hardware,
+                  "Overlay of the hardware database: a *.json file, or a folder of them")
       ->check(overlay_folder())
-      ->type_name("DIR");
+      ->type_name("PATH");
   root.add_option_function<std::string>(
           "--color", [](const std::string& when) { set_color(when); },
           "When to style: auto, always, never; auto by default")

@@ -36,15 +36,17 @@ struct Options {
 };
 
 /// What the caller asked for, under the job.
-std::string asked_for(const SearchResult& result) {
+std::string asked_for(const SearchResult& result, const Objective& objective) {
   std::string text;
   for (const std::string& stated : result.stated) text += (text.empty() ? "" : "; ") + stated;
-  if (result.objective != "time") text += fmt::format("{}least {}", text.empty() ? "" : "; ", result.objective);
+  if (objective.name != "time")
+    text += fmt::format("{}least {} ({})", text.empty() ? "" : "; ", objective.title, objective.name);
   return text.empty() ? "" : wrap("asked for " + text);
 }
 
 std::string value_text(const Objective& objective, double value) {
-  if (objective.unit == "s" || objective.unit == "B") return format_in(value, objective.unit);
+  constexpr std::string_view quantities[] = {"s", "B", "J", "$"};
+  if (std::ranges::find(quantities, objective.unit) != std::end(quantities)) return format_in(value, objective.unit);
   return fmt::format("{:.6g}{}{}", value, objective.unit.empty() ? "" : " ", objective.unit);
 }
 
@@ -232,7 +234,7 @@ void print_people(const Job& whole, const Plan& plan, const SearchOptions& optio
   const SearchResult& result = plan.result;
   const Prediction& best = result.best.front().prediction;
   const Job job = with_accelerators(whole, best.layout.accelerators());
-  std::string out = job_text(job) + asked_for(result) + "\n";
+  std::string out = job_text(job) + asked_for(result, options.objective) + "\n";
   if (result.interrupted) out += yellow("Interrupted: this is the best so far.") + "\n\n";
   out += bold("Recommended layout") + "\n" + summary_text(job, best) + "\n";
   out += waterfall_text(best) + "\n" + runners_up(result, options) + front_text(result, options);
@@ -270,7 +272,7 @@ bool has_any_flags(const Job& job, const std::string& dialect) {
 void constrain_to_flags(const Job& job, const LayoutOutputs& outputs, SearchOptions& options) {
   if (outputs.flags.empty() && outputs.launch.empty()) return;
   const std::string dialect = outputs.flags;
-  launcher_release(job, dialect);  // a bad dialect is refused before the work
+  check_launch_ending(job, outputs.launch, dialect);  // refuses a bad dialect too, before the work
   const SearchResult found = search::search(job, best_only(options));
   if (found.best.empty()) return;
   const Layout& best = found.best.front().prediction.layout;
@@ -377,7 +379,7 @@ void run(const Options& options, const Globals& globals) {
   }
   if (result.best.empty()) {
     if (!options.json) {
-      std::cout << job_text(job) << asked_for(result) << "\n"
+      std::cout << job_text(job) << asked_for(result, wanted.search.objective) << "\n"
                 << refusals(result) << "\n"
                 << why_not_text(plan.why_not) << said("What would run", words_of(plan.alternatives));
     }

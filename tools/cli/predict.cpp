@@ -118,8 +118,10 @@ void run(const Options& options, const Globals& globals) {
                             "meshwright plan {}",
                             options.job));
   const Layout layout = *job.layout;
-  if (!options.outputs.flags.empty() || !options.outputs.launch.empty())
+  if (!options.outputs.flags.empty() || !options.outputs.launch.empty()) {
     launcher_flags(job, layout, options.outputs.flags);  // a bad dialect prints nothing else
+    check_launch_ending(job, options.outputs.launch, options.outputs.flags);
+  }
   const Rule refused = refusal(job, layout);
   answer(options, job, layout, refused);
   if (refused != nullptr) throw Negative{"cannot run: " + violation_of(job, layout, refused).text()};

@@ -78,7 +78,7 @@ std::string summary_text(const Job& job, const Prediction& p) {
   const double flops = p.model_flops / p.step_time.value() / job.accelerators;
   std::string out = row("layout", layout_text(p));
   out += row("step time", format(p.step_time) + band_text(p));
-  out += row("throughput", fmt::format("{:.4g} tokens/s/GPU, {} tokens/s in all", p.tokens_per_s_per_gpu,
+  out += row("throughput", fmt::format("{} tokens/s/GPU, {} tokens/s in all", format_rate(p.tokens_per_s_per_gpu),
                                        format_count(p.tokens_per_s_per_gpu * job.accelerators)));
   out += row("MFU", fmt::format("{} ({} per GPU, model FLOPs; HFU {})", format_percent(p.mfu),
                                 format(FlopsPerSecond::base(flops)), format_percent(p.hfu)));

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "interrupt.hpp"
 #include "meshwright/core/units.hpp"
@@ -12,19 +11,6 @@
 
 namespace meshwright::cli {
 namespace {
-
-/// "64GB", or "90%" of the device.
-Bytes memory_limit(const std::string& text, const Job& job) {
-  const char* flag = "--max-memory";
-  if (!text.ends_with('%')) return parse_quantity<Bytes::dimension>(text, flag);
-  double percent = 0;
-  const char* end = text.data() + text.size() - 1;
-  const auto [stop, error] = std::from_chars(text.data(), end, percent);
-  if (error != std::errc{} || stop != end || !(percent > 0 && percent <= 100)) {
-    throw Error(flag, fmt::format("found '{}', expected a share of the device's memory up to 100%, as in 90%", text));
-  }
-  return job.cluster.accelerator.memory_capacity * (percent / 100);
-}
 
 const Objective& picked(const std::string& name, const std::string& flag, const std::vector<Objective>& others) {
   std::vector<std::string> names;
@@ -45,12 +31,7 @@ std::vector<Objective> listed_objectives(const std::string& text, const std::str
     out.push_back(picked(text.substr(begin, end - begin), flag, others));
     begin = end + 1;
   }
-  if (out.size() < 2) throw Error(flag, fmt::format("found '{}', expected two or more, as in time,memory", text));
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    for (std::size_t j = 0; j < i; ++j) {
-      if (out[i].name == out[j].name) throw Error(flag, fmt::format("found '{}' twice", out[i].name));
-    }
-  }
+  check_front(out, flag);
   return out;
 }
 
@@ -116,7 +97,7 @@ PlanOptions plan_options(const SearchChoices& c, const Job& job, const std::vect
     if (!axes.empty()) fix(options.space.filter, axes, "--fix");
   }
   for (const std::string& text : c.excluded) exclude(options.space.filter, text, "--exclude");
-  if (!c.max_memory.empty()) options.max_memory = memory_limit(c.max_memory, job);
+  if (!c.max_memory.empty()) options.max_memory = memory_limit(c.max_memory, job, "--max-memory");
   if (!c.objective.empty()) options.objective = picked(c.objective, "--objective", others);
   if (!c.pareto.empty()) options.pareto = listed_objectives(c.pareto, "--pareto", others);
   const bool counts = options.objective.over_counts || std::any_of(options.pareto.begin(), options.pareto.end(),

@@ -13,18 +13,45 @@ constexpr std::size_t usual_width = 100;
 
 bool is_heading(const std::vector<std::string>& row) { return row.size() == 1 && row[0].starts_with('\n'); }
 
-// The first `width` columns of a UTF-8 text, its last one an ellipsis.
+std::string_view word_at(std::string_view text, std::size_t begin) {
+  return text.substr(begin, text.find(' ', begin) - begin);
+}
+
+/// Where the word begins that `at` stands in or behind.
+std::size_t word_begin(std::string_view text, std::size_t at) {
+  const std::size_t space = at == 0 ? std::string_view::npos : text.rfind(' ', at - 1);
+  return space == std::string_view::npos ? 0 : space + 1;
+}
+
+bool has_digit(std::string_view word) { return word.find_first_of("0123456789") != std::string_view::npos; }
+
+/// "-87.2", "150": a word with a unit behind it.
+bool is_number(std::string_view word) {
+  const std::size_t sign = word.starts_with('-') || word.starts_with('+') ? 1 : 0;
+  return word.size() > sign && has_digit(word.substr(sign, 1));
+}
+
+/// How much of the first `kept` bytes can be shown: a figure stands there with its unit, or not at all.
+std::size_t without_half_figures(std::string_view text, std::size_t kept) {
+  constexpr std::size_t longest = 12;  // words beyond are names, which may be cut
+  const std::size_t begin = word_begin(text, kept);
+  const std::string_view word = word_at(text, begin);
+  if (begin == 0 || word.size() > longest) return kept;
+  const std::size_t before = word_begin(text, begin - 1);
+  if (before > 0 && is_number(word_at(text, before)) && begin + word.size() > kept) return before;
+  const bool cuts = begin + word.size() > kept;
+  return (cuts && has_digit(word)) || is_number(word) ? begin : kept;
+}
+
+/// The first `width` columns of a UTF-8 text, its last one an ellipsis.
 std::string cut(const std::string& text, std::size_t width) {
   if (display_width(text) <= width) return text;
-  std::string out;
-  std::size_t columns = 0;
-  for (std::size_t i = 0; i < text.size() && columns + 1 < width; ++columns) {
-    std::size_t next = i + 1;
-    while (next < text.size() && (text[next] & 0xC0) == 0x80) ++next;
-    out += text.substr(i, next - i);
-    i = next;
+  std::size_t kept = 0;
+  for (std::size_t columns = 0; kept < text.size() && columns + 1 < width; ++columns) {
+    ++kept;
+    while (kept < text.size() && (text[kept] & 0xC0) == 0x80) ++kept;
   }
-  return out + "…";
+  return text.substr(0, without_half_figures(text, kept)) + "…";
 }
 
 std::string padded(const std::string& text, std::size_t width, Align align) {

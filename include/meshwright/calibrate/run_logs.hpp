@@ -53,6 +53,7 @@ struct LogCompletion {
   std::string model{}, cluster{};
   int nodes = 0, gpus = 0, seq_len = 0;  ///< 0 = as the text says
   std::string job{};                     ///< path of a (partial) job file; "" = none
+  int all_gpus = 0;                      ///< of the cluster, where neither the text nor the caller says how many
 };
 
 /// The log as a job file with "measured" (step_time_s, peak_mem_gib, and what was left out), in JSON; a launch

@@ -120,11 +120,11 @@ class Catalog {
 const Catalog& benchmark_catalog();
 /// benchmark_catalog() with what `meshwright calibrate runs` fitted to the published runs (data/fitted), read once.
 const Catalog& builtin_catalog();
-/// `base` with what the *.json files of `folder` say, in the order of their names: entries are added or, where the name
-/// is the same, merged over field by field (lists replace, sources add). A file holds {"accelerators", "links", "nics",
-/// "switches", "fabrics", "nodes", "clusters"} as data/hardware/*.json does, or any of kernel efficiencies {"devices"},
-/// media of communication {"media"} and fields of training stacks {"frameworks"}. Throws Error with file and place for
-/// anything wrong, names that no entry has included.
+/// `base` with what the *.json files of `folder` (or one such file) say, in the order of their names: entries are added
+/// or, where the name is the same, merged over field by field (lists replace, sources add). A file holds
+/// {"accelerators", "links", "nics", "switches", "fabrics", "nodes", "clusters"} as data/hardware/*.json does, or any
+/// of kernel efficiencies {"devices"}, media of communication {"media"} and fields of training stacks {"frameworks"}.
+/// Throws Error with file and place for anything wrong, names that no entry has included.
 Catalog overlay(const Catalog& base, const std::filesystem::path& folder);
 /// `base` with an overlay that ships (data/overlays), by the name of its file: "b200-box". Throws UnknownName(where,
 /// ...).

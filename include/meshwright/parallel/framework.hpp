@@ -79,6 +79,8 @@ inline bool usual_param_gather(const Framework& framework, bool overlap_grad_red
 
 /// True where the stack trains in that format; of some stacks nothing is known.
 bool trains_with(const Framework& framework, const Precision& precision) noexcept;
+/// True where the device has matrix units for both formats of the recipe, and scales blocks in them where it asks that.
+bool has_units_for(const Accelerator& device, const Precision& precision) noexcept;
 
 /// A profile from its file, at its newest release; unknown keys are refused.
 Framework read_framework(const Reader& reader);

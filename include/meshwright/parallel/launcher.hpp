@@ -42,6 +42,8 @@ struct Prediction;
 /// The flags as a file in the stack's own syntax (arguments, overrides, YAML, JSON), with what is predicted and every
 /// assumption as comments.
 std::string launch_file(const Job& job, const Prediction& prediction, std::string_view dialect = {});
+/// Refuses a file whose ending names another syntax than the dialect's: arguments in x.toml. Error("--launch", ...).
+void check_launch_ending(const Job& job, std::string_view path, std::string_view dialect = {});
 /// The release of the launcher that these flags are written for: "Megatron-LM, core 0.20, 2026-08-22 (d98e8a64dd)".
 std::string launcher_release(const Job& job, std::string_view dialect = {});
 

@@ -48,6 +48,9 @@ struct Objective {
 std::span<const Objective> objectives();
 /// By name; Error(where, ...) with the nearest spelling.
 const Objective& objective(std::string_view name, const std::string& where);
+/// Refuses what makes no front: fewer than two objectives, one of them twice, or one that is a number of the best
+/// layouts alone (`of_survivors`). Error(where, ...).
+void check_front(std::span<const Objective> objectives, const std::string& where);
 
 /// A condition on layouts that can run, counted under its name where it fails: "step time <= 10 s".
 struct Constraint {

@@ -35,6 +35,10 @@ struct SearchOptions {
   std::function<bool(const Progress&)> progress{};
 };
 
+/// SearchOptions::max_memory as people say it: "64GB", or "90%" of the job's device. Error(where, ...) for less than
+/// that.
+Bytes memory_limit(std::string_view text, const Job& job, const std::string& where);
+
 /// The same search for its best layout alone, on the job's accelerators.
 SearchOptions best_only(SearchOptions options);
 

@@ -21,6 +21,7 @@ struct Precision {
   bool block_scaled = false;  ///< GEMM inputs have a scale per tile or block of 128
   /// Scales of blocks are applied by the matrix units, which devices with fp4 units have.
   bool scaled_in_units = false;
+  bool any_recipe = false;             ///< stands for whatever recipe of its format a stack has
   double stored_activation_bytes = 0;  ///< bytes kept for backward of one input of a nonlinearity; 0 = as computed
   double stored_attention_bytes = 0;   ///< of one output of attention where it is kept once; 0 = as each user needs it
 };
