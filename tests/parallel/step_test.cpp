@@ -423,6 +423,26 @@ TEST(Step, TensorGroupsOverManyNodesWaitForTheirNeighbours) {
   EXPECT_EQ(predict(sound, two_nodes).step_time, predict(job, two_nodes).step_time);
 }
 
+// Each block is gathered twice and scattered once a micro-batch. On the stream of the kernels none of it is hidden.
+TEST(Step, WhatIsGatheredForEachLayerWaitsWithoutOverlap) {
+  const Job job = with_stack(test_job(llama_8b(), 64, 4096, 64, "torchtitan"),
+                             [](Framework& stack) { stack.overlap.fsdp_penalty = 0.2; });
+  const auto step = [&](bool gathers, bool reduces) {
+    return step_of(job, {.dp = 64, .zero_stage = 3, .overlap_grad_reduce = reduces, .overlap_param_gather = gathers});
+  };
+  const Step both = step(true, true), none = step(false, false);
+  const Seconds moved = both.time.data_parallel + both.hidden.data_parallel;
+  EXPECT_GT(both.hidden.data_parallel, 0.2 * moved);
+  EXPECT_NEAR(none.time.data_parallel / moved, 1, 1e-9);
+  EXPECT_EQ(none.hidden.data_parallel, Seconds{});
+  EXPECT_EQ(none.time.compute, both.time.compute);
+  for (const Step& one : {step(true, false), step(false, true)}) {
+    EXPECT_GT(one.time.data_parallel, both.time.data_parallel);
+    EXPECT_LT(one.time.data_parallel, none.time.data_parallel);
+    EXPECT_NEAR((one.time.data_parallel + one.hidden.data_parallel) / moved, 1, 1e-9);
+  }
+}
+
 // PyTorch, set_checkpoint_early_stop: of a Llama block's 218 M weights the last product has 59 M, and the attention's
 // last 17 M.
 TEST(Step, RecomputeStopsWhereNothingIsLeftToRematerialise) {
