@@ -69,6 +69,26 @@ TEST(RunRecords, WhatCannotBePredictedSaysWhy) {
               HasSubstr("divide"));
 }
 
+// What sizes of one layer don't say (windows, mixtures every second layer, state spaces) the model of that name does.
+TEST(RunRecords, HybridsAreTheModelsOfTheirNames) {
+  const auto hybrid = [](const std::string& name, const std::string& layers) {
+    std::string text = record_text(
+        R"({"tp": 1, "pp": 1, "micro_batch": 1, "global_batch": 8, "fsdp": true, "framework": "torchtitan"})",
+        "pretrain", "H100-SXM5-80GB", layers);
+    const auto model = text.find(R"("model": {)"), end = text.find('}', model);
+    return read(text.replace(model, end - model,
+                             R"("model": {"name": ")" + name + R"(", "layers": )" + layers +
+                                 R"(, "hidden": null, "vocab": 262144, "hybrid": "in words")"));
+  };
+  const RunRecord gemma = hybrid("Gemma-3-12B", "48");
+  ASSERT_FALSE(gemma.skipped) << *gemma.skipped;
+  EXPECT_EQ(gemma.job.model.sliding_window, 1024);
+  EXPECT_EQ(gemma.job.model.full_attention_every, 6);
+  EXPECT_EQ(gemma.job.model.vocab, 262144) << "as the record says";
+  EXPECT_THAT(hybrid("Gemma-3-12B", "40").skipped.value_or(""), HasSubstr("in words")) << "not its layers";
+  EXPECT_THAT(hybrid("Unheard-12B", "48").skipped.value_or(""), HasSubstr("in words"));
+}
+
 TEST(RunRecords, AnUnknownFormatLeavesOneRecordOut) {
   const auto why = [](const std::string& layout) { return read(record_text(layout)).skipped.value_or("predicted"); };
   EXPECT_THAT(
