@@ -82,7 +82,7 @@ BlockCost block_cost(const BlockContext& x, const LayerShape& shape, const Secti
   BlockCost cost = kernels.cost;
   add_tensor(cost, x, kernels.windows);
   add_context(cost, x, kernels.windows);
-  if (shape.feed == FeedForward::moe) add_expert(cost, x);
+  if (shape.feed == FeedForward::moe) add_expert(cost, x, kernels.windows);
   cost.recompute[2] = cost.forward, cost.again_kernels = cost.forward_kernels;
   stop_early(cost, x, kernels.operators);
   add_host(cost, x, kernels.operators);

@@ -48,7 +48,7 @@ bool enters(std::string_view part, std::string_view key, const JobParts& job) {
   if (part != "kernels") return true;
   if (key == "graph_parts") return r.kernels.cuda_graphs == CudaGraphs::partial;
   const bool of_experts = key == "fused_router" || key == "fused_permute" || key == "expert_gemm" ||
-                          key == "dispatcher" || key == "static_shapes";
+                          key == "dispatcher" || key == "static_shapes" || key == "shared_expert_overlap";
   return job.model.is_moe() || !of_experts;
 }
 
@@ -152,6 +152,20 @@ void check_formats(const JobParts& job, const std::optional<Reader>& stated) {
   }
 }
 
+/// Megatron Core, transformer_config.py (moe_shared_expert_overlap): with the all-to-all dispatcher, and of experts
+/// that are not recomputed.
+void check_shared_experts(const JobParts& job, const std::optional<Reader>& stated) {
+  const RecipeKernels& kernels = job.recipe.kernels;
+  if (!kernels.shared_expert_overlap) return;
+  const std::string where = place(stated, "kernels", "shared_expert_overlap");
+  if (kernels.dispatcher != Dispatcher::all_to_all) {
+    throw Error(where, fmt::format("found true with dispatcher {}, expected dispatcher all-to-all",
+                                   dispatcher_names[static_cast<std::size_t>(kernels.dispatcher)]));
+  }
+  if (job.recipe.activations.recompute_modules.has(static_cast<std::size_t>(RecomputeModule::shared_experts)))
+    throw Error(where, "found true with shared_experts among recompute_modules, expected one of the two");
+}
+
 }  // namespace
 
 const Recipe& usual_recipe(const Framework& framework, const Precision& precision) noexcept {
@@ -167,6 +181,7 @@ void complete_recipe(JobParts& job, const std::optional<Reader>& stated) {
   settle_attention(job, place(stated, "kernels", "attention"));
   job.recipe.states.optimizer = optimizer(job.recipe.states.optimizer, place(stated, "states", "optimizer")).name;
   check_formats(job, stated);
+  check_shared_experts(job, stated);
   RecipeStates& s = job.recipe.states;
   const DType compute = job.precision.rest;
   if (s.master == s.weights ||

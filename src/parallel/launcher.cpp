@@ -139,6 +139,7 @@ std::vector<std::string> unwritten(const Job& job, const Layout& layout, const D
     out.push_back(
         fmt::format("kernels dispatcher {}",
                     choice_names(recipe.kernels.dispatcher)[static_cast<std::size_t>(recipe.kernels.dispatcher)]));
+  if (sends && recipe.kernels.shared_expert_overlap && !of_core) out.emplace_back("kernels shared_expert_overlap");
   if (recipe.kernels.cuda_graphs != CudaGraphs::none)
     out.push_back(
         fmt::format("kernels cuda_graphs {}", cuda_graph_names[static_cast<std::size_t>(recipe.kernels.cuda_graphs)]));

@@ -113,6 +113,9 @@ TEST(Launcher, MegatronsNamesOfChoices) {
   for (const char* flag : {"model.moe_token_dispatcher_type=flex", "model.moe_flex_dispatcher_backend=hybridep",
                            "model.recompute_modules='[core_attn,moe_act,layernorm]'"})
     EXPECT_THAT(bridge, Contains(flag));
+  const Job beside = with_recipe(moe, R"({"kernels": {"dispatcher": "all-to-all", "shared_expert_overlap": true}})");
+  EXPECT_THAT(launcher_flags(beside, layout), Contains("--moe-shared-expert-overlap"));
+  EXPECT_THAT(launcher_flags(beside, layout, "bridge"), Contains("model.moe_shared_expert_overlap=True"));
   // One rank of experts has nothing to dispatch, which "flex" refuses.
   EXPECT_THAT(launcher_flags(moe, {.dp = 16}), Contains("--moe-token-dispatcher-type alltoall"));
   // NeMo 25.04 has no HybridEP: its file says so.

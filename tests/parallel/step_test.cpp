@@ -490,6 +490,32 @@ TEST(Step, ExpertExchangeByNodeIsCheaperAcrossNodes) {
   EXPECT_LT(step_of(job, overlapped).time.expert_parallel, by_node);
 }
 
+// Megatron Core, --moe-shared-expert-overlap: the shared experts' products hide as much of dispatch and combine.
+TEST(Step, SharedExpertsRunBesideTheExchange) {
+  Transformer model = mixture(16, 64, 8);
+  model.shared_expert_ffn_hidden = 2048;
+  const Job apart =
+      with_recipe(job_on("dgx-h100", 64, model, 4096, 512), R"({"kernels": {"dispatcher": "all-to-all"}})");
+  const Job beside = with_recipe(apart, R"({"kernels": {"dispatcher": "all-to-all", "shared_expert_overlap": true}})");
+  const Layout l{.dp = 64, .ep = 64, .etp = 1};
+  const Step before = step_of(apart, l), after = step_of(beside, l);
+  EXPECT_EQ(before.hidden.expert_parallel, Seconds{});
+  EXPECT_GT(after.hidden.expert_parallel, Seconds{});
+  EXPECT_EQ(after.time.compute, before.time.compute);
+  const Seconds moved = before.time.expert_parallel;
+  EXPECT_NEAR((after.time.expert_parallel + after.hidden.expert_parallel) / moved, 1, 1e-9);
+  // Of three products a pass and expert width: 2 * 3 * 2048 * 2048 FLOP a token, three times over the passes.
+  const double flops = 3 * 2.0 * 3 * 2048 * 2048 * 4096 * 8 * 16, least = flops / 989e12;
+  EXPECT_LT(after.hidden.expert_parallel.value(), 3 * least);
+  EXPECT_GT(after.hidden.expert_parallel.value(), 0.5 * least);
+  EXPECT_EQ(step_of(with_recipe(job_on("dgx-h100", 64, mixture(16, 64, 8), 4096, 512),
+                                R"({"kernels": {"dispatcher": "all-to-all", "shared_expert_overlap": true}})"),
+                    l)
+                .hidden.expert_parallel,
+            Seconds{})
+      << "none to run beside it";
+}
+
 // What a GEMM exchanges follows from how it is cut, not from its widths: at ffn = tp * hidden nothing special happens.
 TEST(Step, NoCliffWhereInnerWidthIsAMultipleOfHidden) {
   const auto step = [](int ffn) {

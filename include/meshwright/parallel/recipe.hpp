@@ -112,7 +112,8 @@ struct RecipeKernels {
   bool fused_router = false, fused_permute = false;
   ExpertGemm expert_gemm = ExpertGemm::streams;
   Dispatcher dispatcher = Dispatcher::all_to_all;
-  bool static_shapes = false;  ///< experts take a fixed number of tokens: the host need not wait for counts
+  bool static_shapes = false;          ///< experts take a fixed number of tokens: the host need not wait for counts
+  bool shared_expert_overlap = false;  ///< products of shared experts run beside dispatch and combine
 };
 
 /// Modules that selective recompute redoes.
@@ -202,6 +203,7 @@ constexpr void describe(PartOf<RecipeKernels> auto& p, V&& visit) {
   visit("expert_gemm", p.expert_gemm);
   visit("dispatcher", p.dispatcher);
   visit("static_shapes", p.static_shapes);
+  visit("shared_expert_overlap", p.shared_expert_overlap);
 }
 template <class V>
 constexpr void describe(PartOf<RecipeActivations> auto& p, V&& visit) {
