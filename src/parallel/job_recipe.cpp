@@ -191,6 +191,23 @@ void complete_recipe(JobParts& job, const std::optional<Reader>& stated) {
   list_defaults(job, stated);
 }
 
+bool has_module(const Transformer& model, RecomputeModule module) noexcept {
+  switch (module) {
+    case RecomputeModule::mla_up_proj:
+      return model.attention == AttentionKind::latent;
+    case RecomputeModule::mlp:
+      return !model.is_moe() || model.dense_layers > 0 || model.moe_every > 1 || !model.pattern.empty();
+    case RecomputeModule::moe_act:
+      return model.is_moe();
+    case RecomputeModule::shared_experts:
+      return model.shared_expert_ffn_hidden > 0;
+    case RecomputeModule::core_attn:
+    case RecomputeModule::layernorm:
+      break;
+  }
+  return true;
+}
+
 JsonSchema recipe_shape() { return field_shape(Recipe{}); }
 
 const AttentionKernel& attention_kernel(const Job& job) {

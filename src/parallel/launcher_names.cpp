@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "meshwright/parallel/job_recipe.hpp"
 #include "parallel/launcher_dialects.hpp"
 
 namespace meshwright::parallel {
@@ -142,14 +143,9 @@ TokenDispatch megatron_dispatch(const Job& job, const Layout& layout, std::strin
 
 std::vector<std::string_view> recompute_modules(const Job& job) {
   std::vector<std::string_view> out;
-  const Transformer& m = job.model;
   for (std::size_t i = 0; i < recompute_module_names.size(); ++i) {
-    const auto module = static_cast<RecomputeModule>(i);
-    const bool has = module == RecomputeModule::mla_up_proj      ? m.attention == AttentionKind::latent
-                     : module == RecomputeModule::moe_act        ? m.is_moe()
-                     : module == RecomputeModule::shared_experts ? m.shared_expert_ffn_hidden > 0
-                                                                 : true;
-    if (has && job.recipe.activations.recompute_modules.has(module)) out.push_back(recompute_module_names[i]);
+    const bool has = has_module(job.model, static_cast<RecomputeModule>(i));
+    if (has && job.recipe.activations.recompute_modules.has(i)) out.push_back(recompute_module_names[i]);
   }
   return out;
 }

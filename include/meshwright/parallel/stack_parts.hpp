@@ -13,6 +13,7 @@
 #include "meshwright/core/quantity.hpp"
 #include "meshwright/parallel/choices.hpp"
 #include "meshwright/parallel/layout.hpp"
+#include "meshwright/parallel/recipe.hpp"
 
 namespace meshwright::parallel {
 
@@ -59,6 +60,7 @@ struct StackRules {
   bool can_overlap_tp = false;                   ///< has TP communication inside the GEMMs, on request
   std::vector<std::string> precisions;           ///< that it trains in; empty: nothing is known of them
   std::vector<RankOrder> orders;                 ///< in which it can number ranks; empty: only its default
+  NameSet<recompute_module_names> recompute_modules{};  ///< of which selective recompute can be told
   bool can_overlap_ep = false;          ///< has dispatch and combine behind another micro-batch's compute, on request
   bool gathers_beside_reduces = false;  ///< parameter gathers overlap only where gradient reduction does
 };
@@ -169,6 +171,7 @@ constexpr void describe(PartOf<StackRules> auto& p, V&& visit) {
   visit("gathers_beside_reduces", p.gathers_beside_reduces);
   visit("precisions", p.precisions);
   visit("orders", p.orders);
+  visit("recompute_modules", p.recompute_modules);
 }
 template <class V>
 constexpr void describe(PartOf<StackDefaults> auto& p, V&& visit) {
