@@ -50,8 +50,9 @@ void add_states(Memory& m, const MemoryConstants& c, const LayerMemory& layers, 
   const double frozen = share(3, held.dense, held.experts) - (c.adapters ? 0 : trained(3));
   const double high = c.low_precision_weights ? 1 - held.gemm / (held.dense + held.experts) : 1;
   const double low = c.low_precision_weights && layout.zero_stage == 3 ? (1 - high) * trained(3) : 0;
+  const double copies = layout.zero_stage < 3 ? held.gemm : 0;  // of what is gathered, below
   m.weights = Bytes::base(c.parameter_bytes * high * trained(3) + low + c.frozen_bytes * frozen +
-                          c.cached_weight_bytes * held.gemm);
+                          c.cached_weight_bytes * copies);
   m.gradients = Bytes::base(c.gradient_bytes * trained(2));
   m.optimizer = Bytes::base(c.optimizer_bytes * trained(1));
   m.update = Bytes::base(c.update_bytes * trained(1));
@@ -61,11 +62,13 @@ void add_states(Memory& m, const MemoryConstants& c, const LayerMemory& layers, 
   m.buffers = c.communication_buffers + Bytes::base(c.ddp_bucket_bytes * (held.trained + held.expert_trained) +
                                                     c.weight_gradient_bytes * allocated);
   if (layout.zero_stage < 3) return;
-  // Gathered parameters and gradients that are not scattered yet: a few blocks, or the whole stage where a pipeline
-  // keeps them over its micro-batches.
-  const double gathered = std::max(c.gathered_layers * held.largest, c.gathered_parameters_least);
+  // Gathered parameters with their copies in the GEMMs' format, and gradients that are not scattered yet: of a few
+  // blocks, or of the whole stage where a pipeline keeps them over its micro-batches.
   const bool keeps = c.keeps_gathered_with_pipeline && layout.pp > 1;
-  m.buffers += Bytes::base(c.gathered_parameter_bytes * (keeps ? all : std::min(all, gathered)) +
+  const double a_time = std::max(c.gathered_layers * held.largest, c.gathered_parameters_least);
+  const double gathered = keeps ? all : std::min(all, a_time);
+  const double copied = all > 0 ? held.gemm / all : 0;
+  m.buffers += Bytes::base((c.gathered_parameter_bytes + c.cached_weight_bytes * copied) * gathered +
                            c.gathered_gradient_bytes * (keeps ? all : held.largest));
 }
 
