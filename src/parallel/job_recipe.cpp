@@ -41,8 +41,7 @@ bool is_off(const Json& value) {
 /// Whether a field tells anything about this job.
 bool enters(std::string_view part, std::string_view key, const JobParts& job) {
   const Recipe& r = job.recipe;
-  const bool packed = r.trainable.base == StateFormat::int4 || r.trainable.base == StateFormat::int8;
-  if (part == "trainable" && key == "unpacking" && !packed) return false;
+  if (part == "trainable" && key == "unpacking" && !is_packed(r.trainable)) return false;
   if (part == "trainable") return key == "kind" || key == "frozen" || r.trainable.kind == TrainableKind::lora;
   if (part == "offload") return key != "activation_layers" || r.offload.activations;
   if (part != "kernels") return true;

@@ -36,16 +36,19 @@ void add(Slot& slot, const StageSection& section, const BlockCost& block, Recomp
 void add_gathers(Slot& slot, double count, const BlockCost& block, const StepConstants& c, const Entries& e,
                  const Layout& l, Recompute mode) noexcept {
   // Routed experts are sharded over the ranks that hold the same ones.
-  const auto moved = [&](auto collective, double dense, double experts, double bytes_per_parameter) {
+  const auto moved = [&](auto collective, double dense, double experts) {
     Seconds time;
-    if (e.shards->size > 1 && dense > 0) time += (e.shards->*collective)(Bytes::base(dense * bytes_per_parameter));
-    if (e.expert_data->size > 1 && experts > 0) {
-      time += (e.expert_data->*collective)(Bytes::base(experts * bytes_per_parameter));
-    }
+    if (e.shards->size > 1 && dense > 0) time += (e.shards->*collective)(Bytes::base(dense));
+    if (e.expert_data->size > 1 && experts > 0) time += (e.expert_data->*collective)(Bytes::base(experts));
     return time;
   };
-  const Seconds gather = moved(&GroupCosts::all_gather, block.parameters, block.expert_parameters, c.parameter_bytes);
-  const Seconds scatter = moved(&GroupCosts::reduce_scatter, block.trained, block.expert_trained, c.reduce_bytes);
+  const auto bytes = [&](double parameters, double packed) {
+    return (parameters - packed) * c.parameter_bytes + packed * c.packed_bytes;
+  };
+  const Seconds gather = moved(&GroupCosts::all_gather, bytes(block.parameters, block.packed),
+                               bytes(block.expert_parameters, block.expert_packed));
+  const Seconds scatter =
+      moved(&GroupCosts::reduce_scatter, block.trained * c.reduce_bytes, block.expert_trained * c.reduce_bytes);
   const Seconds again = block.recompute[static_cast<std::size_t>(mode)].total();
   const Seconds gathers = l.overlap_param_gather ? gather : Seconds{};
   const Seconds scatters = l.overlap_grad_reduce ? scatter : Seconds{};

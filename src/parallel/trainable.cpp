@@ -51,7 +51,7 @@ double elementwise_traffic(double packed, DType compute) {
 /// what elementwise operators made for the backward pass.
 Kernels dequantised(const Operator& op, const Job& job) {
   const StateFormat base = job.recipe.trainable.base;
-  if (base != StateFormat::int4 && base != StateFormat::int8) return {};
+  if (!is_packed(job.recipe.trainable)) return {};
   const DType compute = job.precision.rest;
   const double packed = bytes_of(base, compute);
   const auto moved = [&](double bytes) {

@@ -415,6 +415,33 @@ TEST(Memory, CopiesOfGatheredWeightsAreOfAFewLayers) {
               0.01 * 10 * block * copies);
 }
 
+// unsloth/Meta-Llama-3.1-8B-bnb-4bit on Hugging Face: 5.70 GB. Embedding, head and norms stay in 16 bits.
+TEST(Memory, FrozenWeightsInFourBitsAreThoseOfLinearLayers) {
+  const Job plain = test_job(llama_8b(), 8, 4096, 64, "pytorch-fsdp");
+  const auto of = [&](const char* trainable) {
+    return with_recipe(plain, (std::string(R"({"trainable": {"kind": "lora", )") + trainable + "}}").c_str());
+  };
+  const Job four = of(R"("base": "int4")"), gptq = of(R"("base": "int4", "unpacking": "elementwise")");
+  const Job whole = of(R"("base": "compute")");
+  const Layout replicated{.dp = 8, .zero_stage = 0, .recompute = Recompute::full};
+  const double adapters = 2.0 * 42e6;  // of rank 16 on every linear layer
+  EXPECT_NEAR(memory(four, replicated).weights.value(), 5.70e9 + adapters, 0.02 * 5.70e9);
+  EXPECT_EQ(memory(four, replicated).weights, memory(gptq, replicated).weights);
+  // bitsandbytes' are parameters, cut over ranks and gathered as they are; AutoGPTQ's are buffers, whole everywhere.
+  const Layout sharded{.dp = 8, .zero_stage = 3, .recompute = Recompute::full};
+  const double linear = layer_memory(four, sharded).sections[1].gemm_parameters * 32, packed = 0.5 + 0.127 / 8;
+  EXPECT_NEAR(memory(four, sharded).weights.value(), memory(four, replicated).weights.value() / 8, 1e6);
+  EXPECT_NEAR((memory(gptq, sharded).weights - memory(four, sharded).weights).value(), 7.0 / 8 * packed * linear,
+              0.01 * packed * linear);
+  EXPECT_LT(memory(four, sharded).buffers, memory(whole, sharded).buffers);
+  EXPECT_LT(memory(gptq, sharded).buffers, memory(four, sharded).buffers);
+  // What the products read is kept for the backward pass: of the block that is done again.
+  const BlockMemory fused = layer_memory(four, replicated).sections[1];
+  const BlockMemory elementwise = layer_memory(gptq, replicated).sections[1];
+  EXPECT_NEAR((elementwise.redone[2] - fused.redone[2]).value(), 2 * linear / 32, 1);
+  EXPECT_EQ(elementwise.kept[2], fused.kept[2]);
+}
+
 // Megatron Core's activation_func_fp8_input_store: a byte of each instead of two.
 TEST(Memory, InputsOfNonlinearitiesInEightBits) {
   const Job job = test_job(llama_8b(), 8, 4096, 64);

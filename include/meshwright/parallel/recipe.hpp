@@ -259,6 +259,14 @@ const DispatcherRow& dispatcher(Dispatcher kind);
 const AttentionKernel& attention_kernel(std::string_view name, const std::string& where);
 const OptimizerRow& optimizer(std::string_view name, const std::string& where);
 
+/// Whether linear layers without gradients are held in 4 or 8 bits, which products can't read.
+constexpr bool is_packed(const RecipeTrainable& t) noexcept {
+  return t.kind == TrainableKind::lora && (t.base == StateFormat::int4 || t.base == StateFormat::int8);
+}
+/// Bytes of such a weight that ZeRO-3 and FSDP gather: what bitsandbytes keeps as a parameter they cut and gather as it
+/// is (quant_storage), AutoGPTQ's integers are buffers of the layer, whole on every rank.
+double gathered_packed_bytes(const RecipeTrainable& trainable, DType compute) noexcept;
+
 /// Bytes of each trained parameter, from the states' formats.
 struct StateBytes {
   double weights = 0, gradients = 0;  ///< gradients with their accumulation buffer
