@@ -149,6 +149,8 @@ void check_formats(const JobParts& job, const std::optional<Reader>& stated) {
   if (r.trainable.kind == TrainableKind::lora && r.trainable.targets.bits == 0) {
     refuse("trainable", "targets", "found no part, adapters must sit on at least one");
   }
+  if (r.trainable.kind == TrainableKind::all && r.trainable.whole.bits != 0)
+    refuse("trainable", "whole", "found parts that are trained beside adapters, expected kind lora");
 }
 
 /// Megatron Core, transformer_config.py (moe_shared_expert_overlap): with the all-to-all dispatcher, and of experts

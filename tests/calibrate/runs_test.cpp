@@ -132,6 +132,24 @@ TEST(RunRecords, NotesSayHowFrozenWeightsAreUnpacked) {
   EXPECT_EQ(unpacking("NF4 base weights"), parallel::Unpacking::fused);
 }
 
+TEST(RunRecords, NotesAndMethodsSayWhatIsTrainedAndHeld) {
+  const auto recipe = [](const std::string& task, const std::string& method, const std::string& notes) {
+    std::string text = record_text(R"({"tp": 1, "pp": 1, "global_batch": 8, "framework": "pytorch-fsdp"})", task);
+    text.insert(1, R"("extra": {"method": ")" + method + R"("}, "notes": ")" + notes + R"(", )");
+    const RunRecord run = read(text);
+    EXPECT_FALSE(run.skipped) << *run.skipped;
+    return run.job.recipe;
+  };
+  EXPECT_EQ(recipe("lora", "LoRA (emb)", "").trainable.whole.bits, 0b10001U) << "embedding and head";
+  EXPECT_EQ(recipe("lora", "LoRA", "").trainable.whole.bits, 0U);
+  EXPECT_EQ(recipe("lora", "", "packed; QLoRA NF4").trainable.base, parallel::StateFormat::int4);
+  const parallel::RecipeStates half = recipe("sft", "", "batch 2, AdamW bf16").states;
+  EXPECT_EQ(half.weights, parallel::StateFormat::compute);
+  EXPECT_EQ(half.moments, parallel::StateFormat::compute);
+  EXPECT_EQ(half.master, parallel::StateFormat::none);
+  EXPECT_EQ(recipe("sft", "", "8-bit paged AdamW").states.optimizer, "adamw-8bit");
+}
+
 TEST(RunRecords, AnUnknownStackIsPredictedAsAnyAndCountedApart) {
   const auto text = [](const char* stack) {
     return record_text(R"({"tp": 1, "pp": 1, "micro_batch": 1, "global_batch": 128, "framework": ")" +

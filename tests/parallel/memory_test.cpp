@@ -442,6 +442,20 @@ TEST(Memory, FrozenWeightsInFourBitsAreThoseOfLinearLayers) {
   EXPECT_EQ(elementwise.kept[2], fused.kept[2]);
 }
 
+// PEFT's modules_to_save: embedding and head are copied and trained beside adapters, with states of their own.
+TEST(Memory, PartsTrainedWholeBesideAdapters) {
+  const Job plain = test_job(llama(40, 5120, 13696, 40, 40, 152064), 1, 1024, 8, "pytorch-fsdp");
+  const Job adapters = with_recipe(plain, R"({"trainable": {"kind": "lora"}})");
+  const Job whole = with_recipe(plain, R"({"trainable": {"kind": "lora", "whole": ["embedding", "head"]}})");
+  const Layout l{.dp = 1, .zero_stage = 0, .recompute = Recompute::full};
+  const Memory a = memory(adapters, l), b = memory(whole, l);
+  const double parts = 2.0 * 152064 * 5120;
+  const StateBytes bytes = state_bytes(plain.recipe.states, DType::bf16);
+  EXPECT_NEAR((b.weights - a.weights).value(), bytes.weights * parts, 0.001 * bytes.weights * parts);
+  EXPECT_NEAR((b.gradients - a.gradients).value(), bytes.gradients * parts, 0.001 * bytes.gradients * parts);
+  EXPECT_NEAR((b.optimizer - a.optimizer).value(), bytes.optimizer * parts, 0.001 * bytes.optimizer * parts);
+}
+
 // Megatron Core's activation_func_fp8_input_store: a byte of each instead of two.
 TEST(Memory, InputsOfNonlinearitiesInEightBits) {
   const Job job = test_job(llama_8b(), 8, 4096, 64);

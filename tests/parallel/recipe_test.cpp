@@ -102,6 +102,12 @@ TEST(Recipe, EachDefaultIsListedInAFormThatCanBeStated) {
   EXPECT_EQ(memory(stated, {.dp = 8}).reserved, memory(job, {.dp = 8}).reserved);
 }
 
+TEST(Recipe, WholePartsStandBesideAdapters) {
+  const Job job = test_job(llama_8b(), 8, 4096, 64);
+  EXPECT_THAT(refusal(job, R"({"trainable": {"whole": ["head"]}})"),
+              AllOf(HasSubstr("job.json:/trainable/whole"), HasSubstr("kind lora")));
+}
+
 // Megatron Core, transformer_config.py: "moe_shared_expert_overlap only works with alltoall token dispatcher".
 TEST(Recipe, SharedExpertsRunBesideOneDispatcher) {
   const Job moe = test_job(mixture(48, 128, 8), 8, 4096, 64);

@@ -383,6 +383,11 @@ TEST(Step, AdaptersNeedNoWeightGradients) {
   EXPECT_DOUBLE_EQ(block.trained, 16 * (4096 + 6144) + 16 * (4096 + 4096));
   EXPECT_GT(block.parameters, 2e8);
   EXPECT_LT(b.time.optimizer, 0.01 * a.time.optimizer);
+  const Job head = with_recipe(
+      full, R"({"trainable": {"kind": "lora", "rank": 16, "targets": ["attention"], "whole": ["embedding", "head"]}})");
+  EXPECT_GT(step_of(head, l).time.compute, b.time.compute) << "the head's weight gradient is back";
+  EXPECT_LT(step_of(head, l).time.compute, a.time.compute);
+  EXPECT_GT(step_of(head, l).time.optimizer, 5 * b.time.optimizer);
   const Job four_bits = with_recipe(full, R"({"trainable": {"kind": "lora", "base": "int4"}})");
   EXPECT_GT(step_of(four_bits, l).time.compute, b.time.compute) << "weights are made whole before each product";
   EXPECT_LT(memory(four_bits, l).weights, 0.4 * memory(lora, l).weights) << "embedding and head stay as they are";

@@ -68,6 +68,7 @@ struct RecipeTrainable {
   StateFormat base = StateFormat::compute;  ///< of frozen weights
   Unpacking unpacking = Unpacking::fused;   ///< of those in 4 or 8 bits
   ModelParts frozen{};                      ///< without gradients though the rest has them
+  ModelParts whole{};                       ///< copied and trained whole beside adapters (PEFT's modules_to_save)
 };
 
 /// How logits become a loss.
@@ -176,6 +177,7 @@ constexpr void describe(PartOf<RecipeTrainable> auto& p, V&& visit) {
   visit("base", p.base);
   visit("unpacking", p.unpacking);
   visit("frozen", p.frozen);
+  visit("whole", p.whole);
 }
 template <class V>
 constexpr void describe(PartOf<RecipeLoss> auto& p, V&& visit) {
