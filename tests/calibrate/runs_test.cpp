@@ -132,6 +132,15 @@ TEST(RunRecords, NotesSayHowFrozenWeightsAreUnpacked) {
   EXPECT_EQ(unpacking("NF4 base weights"), parallel::Unpacking::fused);
 }
 
+TEST(RunRecords, MetasTrainerIsAStackOfItsOwn) {
+  const RunRecord run = read(record_text(
+      R"json({"tp": 2, "pp": 2, "zero_stage": 2, "micro_batch": 1, "global_batch": 8, "framework": "other",
+              "framework_version": "Meta internal (FSDP+TP+CP+PP)"})json"));
+  ASSERT_FALSE(run.skipped) << *run.skipped;
+  EXPECT_EQ(run.job.framework.name, "meta");
+  EXPECT_EQ(run.layout.zero_stage, 2);
+}
+
 TEST(RunRecords, NotesAndMethodsSayWhatIsTrainedAndHeld) {
   const auto recipe = [](const std::string& task, const std::string& method, const std::string& notes) {
     std::string text = record_text(R"({"tp": 1, "pp": 1, "global_batch": 8, "framework": "pytorch-fsdp"})", task);
