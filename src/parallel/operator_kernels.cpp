@@ -108,7 +108,7 @@ bool sorts(const Operator& op) { return op.name == "permute" || op.name == "unpe
 Kernels memory_kernels(const Operator& op, const Job& job) {
   if (inside_product(op, job.recipe.kernels)) return {};
   const bool apart = op.apart > 0 && job.recipe.kernels.expert_gemm <= ExpertGemm::streams;
-  const bool fused = job.framework.kernels.fused_norms || job.recipe.kernels.compiled;
+  const bool fused = !job.recipe.kernels.unfused || job.recipe.kernels.compiled;
   const bool whole = on_outputs(op) ? !apart : sorts(op) ? dispatcher(job.recipe.kernels.dispatcher).by_node : fused;
   double bytes = whole || op.unfused_bytes == 0 ? op.bytes : op.unfused_bytes;
   // Stacks that fuse norms and activations quantise in the same kernels, which half of the inputs come from.

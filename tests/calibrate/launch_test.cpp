@@ -211,6 +211,7 @@ TEST(LaunchRecompute, ModulesByTheirNames) {
                    "model.tensor_model_parallel_size=2 mixed_precision=bf16_mixed "
                    "model.recompute_granularity=selective model.recompute_modules='[core_attn,layernorm]'"),
             two);
+  EXPECT_EQ(recipe(std::string(megatron) + "--no-bias-swiglu-fusion"), R"({"kernels":{"unfused":true}})");
   EXPECT_EQ(recipe(std::string(megatron) + "--moe-shared-expert-overlap"),
             R"({"kernels":{"shared_expert_overlap":true}})");
 }

@@ -124,6 +124,18 @@ TEST(Launcher, MegatronsNamesOfChoices) {
   EXPECT_THAT(launch_file(moe, predict(moe, layout), "megatron"), Not(HasSubstr("not in these flags")));
 }
 
+TEST(Launcher, FusionsThatAreNotTheStacksAreSaid) {
+  const Layout layout{.dp = 8};
+  const auto file = [&](const char* stack, const char* recipe) {
+    const Job job = with_recipe(test_job(llama_8b(), 8, 4096, 64, stack), recipe);
+    return launch_file(job, predict(job, layout));
+  };
+  EXPECT_THAT(file("megatron-core", R"({"kernels": {"unfused": true}})"),
+              HasSubstr("set it besides: kernels unfused true"));
+  EXPECT_THAT(file("megatron-core", "{}"), Not(HasSubstr("unfused")));
+  EXPECT_THAT(file("nanotron", "{}"), Not(HasSubstr("besides: kernels unfused")));
+}
+
 // torchtitan and accelerate state the data-parallel ranks of a shard; context ranks share states besides.
 TEST(Launcher, ShardsOverContextRanks) {
   const auto titan = [](const Layout& layout) {

@@ -510,6 +510,21 @@ TEST(Step, ExpertExchangeByNodeIsCheaperAcrossNodes) {
   EXPECT_LT(step_of(job, overlapped).time.expert_parallel, by_node);
 }
 
+// Megatron's --no-bias-swiglu-fusion and its like: each operation reads and writes by itself, unless blocks are
+// compiled.
+TEST(Step, FusionsOffTakeTheirTraffic) {
+  const Job job = job_on("dgx-h100", 8, llama_8b(), 8192, 64);
+  const auto compute = [&](const char* kernels) {
+    return step_of(with_recipe(job, (std::string(R"({"kernels": )") + kernels + "}").c_str()), {.dp = 8}).time.compute;
+  };
+  const Seconds fused = compute("{}"), unfused = compute(R"({"unfused": true})");
+  EXPECT_GT(unfused, 1.02 * fused);
+  EXPECT_LT(unfused, 1.5 * fused);
+  EXPECT_EQ(compute(R"({"unfused": true, "compiled": true})"), fused);
+  EXPECT_TRUE(test_job(llama_8b(), 8, 4096, 64, "torchtitan").recipe.kernels.unfused) << "PyTorch's own operators";
+  EXPECT_FALSE(job.recipe.kernels.unfused);
+}
+
 // Megatron Core, --moe-shared-expert-overlap: the shared experts' products hide as much of dispatch and combine.
 TEST(Step, SharedExpertsRunBesideTheExchange) {
   Transformer model = mixture(16, 64, 8);

@@ -108,6 +108,7 @@ constexpr const auto& choice_names(Dispatcher) { return dispatcher_names; }
 struct RecipeKernels {
   std::string attention = "auto";  ///< a row of data/recipes/attention.json; "auto" = the stack's best on the device
   bool compiled = false;           ///< blocks compiled into few kernels
+  bool unfused = false;            ///< each operation of norms, nonlinearities and losses is a kernel, unless compiled
   CudaGraphs cuda_graphs = CudaGraphs::none;
   NameSet<graph_part_names> graph_parts{0b1101};  ///< of a partial graph
   bool fused_router = false, fused_permute = false;
@@ -198,6 +199,7 @@ template <class V>
 constexpr void describe(PartOf<RecipeKernels> auto& p, V&& visit) {
   visit("attention", p.attention);
   visit("compiled", p.compiled);
+  visit("unfused", p.unfused);
   visit("cuda_graphs", p.cuda_graphs);
   visit("graph_parts", p.graph_parts);
   visit("fused_router", p.fused_router);

@@ -139,7 +139,6 @@ struct StackLaunch {
 /// How well its kernels run there.
 struct StackKernels {
   std::vector<std::string> attention = {"vendor", "flash-2", "unfused"};  ///< kernels that it has, best first
-  bool fused_norms = true;                                                ///< false: unfused_bytes of operators count
   double gemm_efficiency = 1.0;          ///< what the stack's GEMM path reaches of the device's sustained rate
   double grouped_gemm_efficiency = 1.0;  ///< what its GEMMs of several experts reach of one of the same work
   double attention_efficiency = 1.0;     ///< what its fused attention kernels reach of the device's best
@@ -237,7 +236,6 @@ constexpr void describe(PartOf<StackLaunch> auto& p, V&& visit) {
 template <class V>
 constexpr void describe(PartOf<StackKernels> auto& p, V&& visit) {
   visit("attention", p.attention);
-  visit("fused_norms", p.fused_norms);
   visit("gemm_efficiency", p.gemm_efficiency);
   visit("grouped_gemm_efficiency", p.grouped_gemm_efficiency);
   visit("attention_efficiency", p.attention_efficiency);
