@@ -293,6 +293,11 @@ bool is_option(const std::string& word) {
   return word.starts_with("--") && word.size() > 2 && std::isalpha(static_cast<unsigned char>(word[2])) != 0;
 }
 
+/// A value of an option that may take several, as "--recompute-modules core_attn layernorm" does: no number, no path.
+bool is_choice(const std::string& word) {
+  return !word.empty() && std::ranges::all_of(word, [](char c) { return (c >= 'a' && c <= 'z') || c == '_'; });
+}
+
 /// "key=value" or "key:value" without dashes, as Hydra, OmegaConf and torchtitan take them.
 std::optional<std::size_t> assignment(const std::string& word) {
   const std::size_t at = word.find_first_of("=:");
@@ -329,8 +334,14 @@ LaunchValues read_command_line(std::string_view text, const std::string& name) {
       if (end != std::string::npos) {
         add(words[i], word.substr(2, end - 2), word.substr(end + 1));
       } else if (i + 1 < words.size() && !words[i + 1].ends_command && !is_option(words[i + 1].text)) {
-        add(words[i], word.substr(2), words[i + 1].text);
-        ++i;
+        const Word& option = words[i];
+        std::string value = words[++i].text;
+        for (bool more = is_choice(value); more && i + 1 < words.size(); ++i) {
+          const Word& next = words[i + 1];
+          if (next.ends_command || next.line != option.line || !is_choice(next.text)) break;
+          value += " " + next.text;
+        }
+        add(option, word.substr(2), std::move(value));
       } else {
         add(words[i], word.substr(2), "True");
       }

@@ -90,8 +90,9 @@ void resolve_choices(const Reader& record, const UsualChoices& usual, const std:
   l.sequence_parallel = l.tp > 1 && r.flag("sequence_parallel", usual.sequence_parallel);
   l.recompute = recompute_meant(recorded_stack(record), recompute_of(r, usual));
   l.schedule = with_virtual_stages(schedule_in(r.layout.string_or("schedule", "")), 1);  // vp says the rest
-  l.overlap_grad_reduce = r.flag("overlap_grad_reduce", usual.overlap);
-  l.overlap_param_gather = r.flag("overlap_param_gather", usual.overlap);
+  const bool each_layer = l.zero_stage == 3;
+  l.overlap_grad_reduce = r.flag("overlap_grad_reduce", usual.overlap || each_layer);
+  l.overlap_param_gather = r.flag("overlap_param_gather", each_layer ? l.overlap_grad_reduce : usual.overlap);
   l.tp_comm_overlap = l.tp > 1 && r.flag("tp_comm_overlap", usual.tp_comm_overlap && l.sequence_parallel);
   l.ep_comm_overlap = l.ep > 1 && flags && flags->boolean_or("ep_comm_overlap", false);
 }

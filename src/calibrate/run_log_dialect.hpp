@@ -29,7 +29,8 @@ struct LogSetting {
   std::string absent;               ///< JSON where a launch configuration has none of `keys`; "" = as the job's default
   std::vector<std::string> unless;  ///< printed values that say nothing
   /// "count" of a list, "zeros_at_start" of a list, "layers" of the chunks in "Et*7|t*8L", "modules": the layers of
-  /// each part in "[['tok_embeddings', 'layers.0'], ['layers.1']]", "whole": nothing but a whole number, or "".
+  /// each part in "[['tok_embeddings', 'layers.0'], ['layers.1']]", "whole": nothing but a whole number, "names": those
+  /// of `values` in a list, or "".
   std::string take;
   LogCondition when;
   bool multiply = false;  ///< the product of all such rows of a member

@@ -162,6 +162,21 @@ std::string modules_json(std::string_view text) {
   return parts.empty() ? "" : fmt::format("[{}]", fmt::join(parts, ", "));
 }
 
+/// "['core_attn', 'layernorm']", "core_attn layernorm": those that the row knows, by our names.
+std::string names_json(const LogSetting& row, std::string_view printed) {
+  const auto in_name = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
+  std::vector<std::string_view> known;
+  while (!printed.empty()) {
+    const auto length = static_cast<std::size_t>(std::ranges::find_if_not(printed, in_name) - printed.begin());
+    const auto value =
+        std::ranges::find(row.values, printed.substr(0, length), &std::pair<std::string, std::string>::first);
+    if (value != row.values.end() && std::ranges::find(known, value->second) == known.end())
+      known.push_back(value->second);
+    printed.remove_prefix(std::max<std::size_t>(length, 1));
+  }
+  return known.empty() ? "" : fmt::format("[{}]", fmt::join(known, ", "));
+}
+
 std::string whole_json(const std::string& printed) {
   const bool digits = !printed.empty() && std::ranges::all_of(printed, [](char c) { return c >= '0' && c <= '9'; });
   return digits ? scalar_json(printed) : "";
@@ -194,6 +209,7 @@ std::string row_json(const LogSetting& row, const std::map<std::string, std::str
   if (row.take == "layers") return layers_json(*printed);
   if (row.take == "modules") return modules_json(*printed);
   if (row.take == "whole") return whole_json(*printed);
+  if (row.take == "names") return names_json(row, *printed);
   if (!row.take.empty()) return list_json(spelled_out(*printed), row.take == "zeros_at_start");
   for (const auto& [value, json] : row.values) {
     if (value == *printed) return json;

@@ -1,5 +1,6 @@
 // The model of a training record: sizes of one layer as SCHEMA says, the rest by what its fields imply.
 #include <tuple>
+#include <utility>
 
 #include "calibrate/run_layout.hpp"
 #include "meshwright/workload/presets.hpp"
@@ -42,10 +43,26 @@ void add_biases(Transformer& t) {
   }
 }
 
+/// What a record calls a hybrid in words, as the preset of that name, where the sizes that it tells are the preset's.
+std::optional<Transformer> known_hybrid(const Reader& model) {
+  const Transformer* preset = find_preset(model.string_or("name", ""));
+  if (preset == nullptr) return std::nullopt;
+  Transformer t = *preset;
+  for (const auto& [key, size] :
+       {std::pair{"layers", t.layers}, std::pair{"hidden", t.hidden}, std::pair{"heads", t.heads},
+        std::pair{"kv_heads", t.kv_heads}, std::pair{"experts", t.experts}, std::pair{"top_k", t.top_k}}) {
+    if (model.integer_or(key, size) != size) return std::nullopt;
+  }
+  t.name = model.string_or("name", "");
+  t.vocab = model.integer_or("vocab", t.vocab, 1);  // stacks pad it
+  return t;
+}
+
 }  // namespace
 
 std::optional<Transformer> model_of_record(const Reader& model, std::string& why_not) {
   if (const auto hybrid = model.find("hybrid")) {
+    if (auto known = known_hybrid(model)) return known;
     why_not = "model is not a plain transformer: " + (hybrid->is_string() ? hybrid->string() : "hybrid");
     return std::nullopt;
   }

@@ -18,6 +18,7 @@ namespace {
 /// Sums the operators' kernels into `cost` and collects the windows.
 Windows add_kernels(BlockCost& cost, std::span<const Operator> operators, const Job& job) {
   Windows windows;
+  const bool packs = is_packed(job.recipe.trainable);
   for (const Operator& op : operators) {
     Kernels t = kernels(op, job);
     const Training training = training_of(op, job);
@@ -26,6 +27,7 @@ Windows add_kernels(BlockCost& cost, std::span<const Operator> operators, const 
     t.weight_gradient += training.added.weight_gradient;
     (op.expert ? cost.expert_trained : cost.trained) += training.trained;
     if (training.trained > 0) ++cost.tensors;
+    if (packs && is_gemm(op) && op.low_precision) (op.expert ? cost.expert_packed : cost.packed) += op.weight_elements;
     cost.forward.compute += t.forward;
     cost.backward.compute += t.data_gradient + t.weight_gradient;
     cost.weight_gradient += t.weight_gradient;
@@ -78,7 +80,7 @@ BlockCost block_cost(const BlockContext& x, const ModelSection& section, const S
   BlockCost cost = kernels.cost;
   add_tensor(cost, x, kernels.windows);
   add_context(cost, x, kernels.windows);
-  if (section.shape.feed == FeedForward::moe) add_expert(cost, x);
+  if (section.shape.feed == FeedForward::moe) add_expert(cost, x, kernels.windows);
   cost.recompute[2] = cost.forward, cost.again_kernels = cost.forward_kernels;
   stop_early(cost, x, kernels.operators);
   add_host(cost, x, kernels.operators);

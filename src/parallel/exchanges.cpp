@@ -60,6 +60,9 @@ void Windows::add(const Operator& op, const Kernels& t) {
     attention.kv_heads = op.kv_heads;
   }
   if (op.expert) return;  // cut over a group of its own
+  if (op.part == OperatorPart::mlp && op.cut != Cut::none) {
+    mlp.forward += t.forward, mlp.data_gradient += t.data_gradient, mlp.weight_gradient += t.weight_gradient;
+  }
   if (op.cut == Cut::column) column.add(op.k, t);
   if (op.cut == Cut::row) row.add(op.n, t);
 }
@@ -127,7 +130,7 @@ void add_context(BlockCost& cost, const BlockContext& x, const Windows& w) {
   if (again) cost.recompute[1].stretched += exposed.forward;
 }
 
-void add_expert(BlockCost& cost, const BlockContext& x) {
+void add_expert(BlockCost& cost, const BlockContext& x, const Windows& w) {
   const Transformer& model = x.job.model;
   const Groups g = groups(x.layout, x.job.framework);
   const int etp = g.expert_tensor.size;
@@ -144,13 +147,15 @@ void add_expert(BlockCost& cost, const BlockContext& x) {
   const Seconds dispatch = exchange(x, vectors, one(out)) + over_etp(Collective::all_gather, out);
   const Seconds combine = exchange(x, vectors, one(element)) + over_etp(Collective::reduce_scatter, element);
   const bool beside = x.layout.ep_comm_overlap || effective_schedule(x.layout)->overlaps_experts;
-  const auto put = [&](Pass& pass) {
-    const Overlap o = beside ? overlap(pass.computing(), dispatch + combine, x.job.framework.overlap.slowdown)
-                             : Overlap{dispatch + combine, {}};
+  const bool shared = x.job.recipe.kernels.shared_expert_overlap;
+  const auto put = [&](Pass& pass, Seconds of_shared) {
+    const Seconds window = beside ? pass.computing() : of_shared;
+    const Overlap o = beside || shared ? overlap(window, dispatch + combine, x.job.framework.overlap.slowdown)
+                                       : Overlap{dispatch + combine, {}};
     pass.expert += o.exposed, pass.expert_hidden += o.hidden;
     if (beside) pass.stretched += o.exposed;
   };
-  put(cost.forward), put(cost.backward);
+  put(cost.forward, w.mlp.forward), put(cost.backward, w.mlp.data_gradient + w.mlp.weight_gradient);
 }
 
 }  // namespace meshwright::parallel

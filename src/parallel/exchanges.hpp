@@ -21,6 +21,7 @@ struct CutGemms {
 struct Windows {
   CutGemms column, row;  ///< their input is gathered; their output is scattered
   AttentionTraffic attention;
+  Kernels mlp;  ///< products of the MLP; beside a mixture, of its shared experts
   void add(const Operator& op, const Kernels& t);
 };
 
@@ -33,8 +34,9 @@ void add_tensor(BlockCost& cost, const BlockContext& context, const Windows& win
 /// What context ranks exchange for attention, by the layout's kind of context parallelism.
 void add_context(BlockCost& cost, const BlockContext& context, const Windows& windows);
 /// Dispatch and combine of a mixture's tokens, in forward and in backward: an exchange over ep, and over etp a gather
-/// of what the expert's tensor ranks share and a scatter of their partial sums.
-void add_expert(BlockCost& cost, const BlockContext& context);
+/// of what the expert's tensor ranks share and a scatter of their partial sums. Another micro-batch runs beside them,
+/// or the shared experts, or nothing.
+void add_expert(BlockCost& cost, const BlockContext& context, const Windows& windows);
 
 /// Bytes of `width` activations of each token of one micro-batch on one rank.
 Bytes activation_bytes(const BlockContext& context, double width);

@@ -170,11 +170,11 @@ class Making {
       result.*field = usual;
       assume_layout(key, usual ? "true" : "false", parts_.framework.name);
     };
-    const StackDefaults& usual = parts_.framework.defaults;
-    overlap("overlap_grad_reduce", &Layout::overlap_grad_reduce, usual.overlap_grad_reduce);
+    overlap("overlap_grad_reduce", &Layout::overlap_grad_reduce,
+            usual_grad_reduce(parts_.framework, result.zero_stage));
     overlap("overlap_param_gather", &Layout::overlap_param_gather,
-            usual_param_gather(parts_.framework, result.overlap_grad_reduce));
-    overlap("tp_comm_overlap", &Layout::tp_comm_overlap, usual.tp_comm_overlap);
+            usual_param_gather(parts_.framework, result.zero_stage, result.overlap_grad_reduce));
+    overlap("tp_comm_overlap", &Layout::tp_comm_overlap, parts_.framework.defaults.tp_comm_overlap);
     return result;
   }
 

@@ -41,14 +41,13 @@ bool is_off(const Json& value) {
 /// Whether a field tells anything about this job.
 bool enters(std::string_view part, std::string_view key, const JobParts& job) {
   const Recipe& r = job.recipe;
-  const bool packed = r.trainable.base == StateFormat::int4 || r.trainable.base == StateFormat::int8;
-  if (part == "trainable" && key == "unpacking" && !packed) return false;
+  if (part == "trainable" && key == "unpacking" && !is_packed(r.trainable)) return false;
   if (part == "trainable") return key == "kind" || key == "frozen" || r.trainable.kind == TrainableKind::lora;
   if (part == "offload") return key != "activation_layers" || r.offload.activations;
   if (part != "kernels") return true;
   if (key == "graph_parts") return r.kernels.cuda_graphs == CudaGraphs::partial;
   const bool of_experts = key == "fused_router" || key == "fused_permute" || key == "expert_gemm" ||
-                          key == "dispatcher" || key == "static_shapes";
+                          key == "dispatcher" || key == "static_shapes" || key == "shared_expert_overlap";
   return job.model.is_moe() || !of_experts;
 }
 
@@ -150,6 +149,22 @@ void check_formats(const JobParts& job, const std::optional<Reader>& stated) {
   if (r.trainable.kind == TrainableKind::lora && r.trainable.targets.bits == 0) {
     refuse("trainable", "targets", "found no part, adapters must sit on at least one");
   }
+  if (r.trainable.kind == TrainableKind::all && r.trainable.whole.bits != 0)
+    refuse("trainable", "whole", "found parts that are trained beside adapters, expected kind lora");
+}
+
+/// Megatron Core, transformer_config.py (moe_shared_expert_overlap): with the all-to-all dispatcher, and of experts
+/// that are not recomputed.
+void check_shared_experts(const JobParts& job, const std::optional<Reader>& stated) {
+  const RecipeKernels& kernels = job.recipe.kernels;
+  if (!kernels.shared_expert_overlap) return;
+  const std::string where = place(stated, "kernels", "shared_expert_overlap");
+  if (kernels.dispatcher != Dispatcher::all_to_all) {
+    throw Error(where, fmt::format("found true with dispatcher {}, expected dispatcher all-to-all",
+                                   dispatcher_names[static_cast<std::size_t>(kernels.dispatcher)]));
+  }
+  if (job.recipe.activations.recompute_modules.has(static_cast<std::size_t>(RecomputeModule::shared_experts)))
+    throw Error(where, "found true with shared_experts among recompute_modules, expected one of the two");
 }
 
 }  // namespace
@@ -167,6 +182,7 @@ void complete_recipe(JobParts& job, const std::optional<Reader>& stated) {
   settle_attention(job, place(stated, "kernels", "attention"));
   job.recipe.states.optimizer = optimizer(job.recipe.states.optimizer, place(stated, "states", "optimizer")).name;
   check_formats(job, stated);
+  check_shared_experts(job, stated);
   RecipeStates& s = job.recipe.states;
   const DType compute = job.precision.rest;
   if (s.master == s.weights ||
@@ -174,6 +190,23 @@ void complete_recipe(JobParts& job, const std::optional<Reader>& stated) {
     s.master = StateFormat::none;
   }
   list_defaults(job, stated);
+}
+
+bool has_module(const Transformer& model, RecomputeModule module) noexcept {
+  switch (module) {
+    case RecomputeModule::mla_up_proj:
+      return model.attention == AttentionKind::latent;
+    case RecomputeModule::mlp:
+      return !model.is_moe() || model.dense_layers > 0 || model.moe_every > 1 || !model.pattern.empty();
+    case RecomputeModule::moe_act:
+      return model.is_moe();
+    case RecomputeModule::shared_experts:
+      return model.shared_expert_ffn_hidden > 0;
+    case RecomputeModule::core_attn:
+    case RecomputeModule::layernorm:
+      break;
+  }
+  return true;
 }
 
 JsonSchema recipe_shape() { return field_shape(Recipe{}); }

@@ -1,4 +1,5 @@
 #include "meshwright/parallel/launcher.hpp"
+#include "meshwright/parallel/job_recipe.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -149,6 +150,9 @@ std::vector<std::string> unwritten(const Job& job, const Layout& layout, const D
     out.push_back(
         fmt::format("kernels dispatcher {}",
                     choice_names(recipe.kernels.dispatcher)[static_cast<std::size_t>(recipe.kernels.dispatcher)]));
+  if (sends && recipe.kernels.shared_expert_overlap && !of_core) out.emplace_back("kernels shared_expert_overlap");
+  const bool usual_fusions = recipe.kernels.unfused == usual_recipe(job.framework, job.precision).kernels.unfused;
+  if (!usual_fusions) out.push_back(fmt::format("kernels unfused {}", recipe.kernels.unfused));
   if (recipe.kernels.cuda_graphs != CudaGraphs::none)
     out.push_back(
         fmt::format("kernels cuda_graphs {}", cuda_graph_names[static_cast<std::size_t>(recipe.kernels.cuda_graphs)]));

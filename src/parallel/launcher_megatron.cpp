@@ -105,6 +105,7 @@ void add_experts(Flags& flags, const Job& job, const Layout& layout) {
   add(flags, "expert-model-parallel-size", layout.ep);
   add(flags, "expert-tensor-parallel-size", expert_tensor_parallel(layout, job.framework));
   add_if(flags, layout.ep_comm_overlap, "overlap-moe-expert-parallel-comm");
+  add_if(flags, job.recipe.kernels.shared_expert_overlap, "moe-shared-expert-overlap");
 }
 
 void add_pipeline(Flags& flags, const Job& job, const Layout& layout) {

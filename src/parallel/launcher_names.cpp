@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "meshwright/parallel/job_recipe.hpp"
 #include "parallel/launcher_dialects.hpp"
-#include "parallel/operator_kernels.hpp"
 
 namespace meshwright::parallel {
 namespace {

@@ -73,6 +73,8 @@ void add_dispatch(Flags& flags, const Job& job, const Layout& layout, const Sect
   const TokenDispatch dispatch = megatron_dispatch(job, layout, at.dialect);
   if (dispatch.type.empty()) return;
   add(flags, fmt::format("{}.moe_token_dispatcher_type", at.model), dispatch.type);
+  if (job.recipe.kernels.shared_expert_overlap)
+    add(flags, fmt::format("{}.moe_shared_expert_overlap", at.model), "True");
   if (dispatch.backend.empty()) return;
   if (at.dialect == "nemo") {
     add(flags, fmt::format("{}.moe_enable_deepep", at.model), "True");

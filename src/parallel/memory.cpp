@@ -47,26 +47,31 @@ void add_states(Memory& m, const MemoryConstants& c, const LayerMemory& layers, 
     return sharded ? dense / ranks.dense + experts / ranks.experts : dense + experts;
   };
   const auto trained = [&](int least) { return share(least, held.trained, held.expert_trained); };
+  const double all = held.dense + held.experts, linear = all > 0 ? held.gemm / all : 0;
   const double frozen = share(3, held.dense, held.experts) - (c.adapters ? 0 : trained(3));
-  const double high = c.low_precision_weights ? 1 - held.gemm / (held.dense + held.experts) : 1;
+  const double frozen_linear = c.frozen_whole ? held.gemm : linear * frozen;
+  const double high = c.low_precision_weights ? 1 - linear : 1;
   const double low = c.low_precision_weights && layout.zero_stage == 3 ? (1 - high) * trained(3) : 0;
-  m.weights = Bytes::base(c.parameter_bytes * high * trained(3) + low + c.frozen_bytes * frozen +
-                          c.cached_weight_bytes * held.gemm);
+  const double copies = layout.zero_stage < 3 ? held.gemm : 0;  // of what is gathered, below
+  m.weights = Bytes::base(c.parameter_bytes * high * trained(3) + low + c.frozen_bytes * frozen_linear +
+                          c.frozen_rest_bytes * (1 - linear) * frozen + c.cached_weight_bytes * copies);
   m.gradients = Bytes::base(c.gradient_bytes * trained(2));
   m.optimizer = Bytes::base(c.optimizer_bytes * trained(1));
   m.update = Bytes::base(c.update_bytes * trained(1));
   m.host = Bytes::base(c.host_optimizer_bytes * trained(1) + c.host_parameter_bytes * (trained(3) + frozen));
-  const double all = held.dense + held.experts;
   const double allocated = layers.distinct_weights + (has_head(layers, stage) ? layers.sections.back().parameters : 0);
   m.buffers = c.communication_buffers + Bytes::base(c.ddp_bucket_bytes * (held.trained + held.expert_trained) +
                                                     c.weight_gradient_bytes * allocated);
   if (layout.zero_stage < 3) return;
-  // Gathered parameters and gradients that are not scattered yet: a few blocks, or the whole stage where a pipeline
-  // keeps them over its micro-batches.
-  const double gathered = std::max(c.gathered_layers * held.largest, c.gathered_parameters_least);
+  // Gathered parameters with their copies in the GEMMs' format, and gradients that are not scattered yet: of a few
+  // blocks, or of the whole stage where a pipeline keeps them over its micro-batches.
   const bool keeps = c.keeps_gathered_with_pipeline && layout.pp > 1;
-  m.buffers += Bytes::base(c.gathered_parameter_bytes * (keeps ? all : std::min(all, gathered)) +
-                           c.gathered_gradient_bytes * (keeps ? all : held.largest));
+  const double a_time = std::max(c.gathered_layers * held.largest, c.gathered_parameters_least);
+  const double gathered = keeps ? all : std::min(all, a_time);
+  m.buffers += Bytes::base(
+      (c.gathered_parameter_bytes * (1 - linear) + (c.gathered_linear_bytes + c.cached_weight_bytes) * linear) *
+          gathered +
+      c.gathered_gradient_bytes * (keeps ? all : held.largest));
 }
 
 /// Of what may leave the device in a pass, the share that the host's memory holds: one block goes out while the next
@@ -151,8 +156,14 @@ MemoryConstants memory_constants(const Job& job) {
   const bool adapters = r.trainable.kind == TrainableKind::lora;
   // An update on the host reads fp32 gradients there, and parameters where no master copy stands among its states.
   const double beside = bytes_per_element(DType::fp32) + (r.states.master == StateFormat::none ? states.weights : 0);
-  return {.frozen_bytes = r.offload.parameters ? 0 : bytes_of(adapters ? r.trainable.base : r.states.weights, compute),
+  const double frozen = bytes_of(adapters ? r.trainable.base : r.states.weights, compute);
+  const double whole = bytes_of(StateFormat::compute, compute), gathered = bytes_of(r.precision.gather, compute);
+  return {.frozen_bytes = r.offload.parameters ? 0 : frozen,
+          .frozen_rest_bytes = r.offload.parameters     ? 0
+                               : is_packed(r.trainable) ? whole
+                                                        : frozen,
           .adapters = adapters,
+          .frozen_whole = is_packed(r.trainable) && r.trainable.unpacking == Unpacking::elementwise,
           .parameter_bytes = r.offload.parameters ? 0 : states.weights,
           .gradient_bytes = r.offload.gradients ? 0 : states.gradients,
           .optimizer_bytes = r.offload.optimizer ? 0 : states.optimizer,
@@ -163,7 +174,8 @@ MemoryConstants memory_constants(const Job& job) {
           .host_parameter_bytes = r.offload.parameters ? states.weights : 0,
           .node_ranks = std::min(job.cluster.node.accelerators, job.accelerators),
           .low_precision_weights = r.precision.low_precision_weights && !r.offload.parameters,
-          .gathered_parameter_bytes = bytes_of(r.precision.gather, compute),
+          .gathered_parameter_bytes = gathered,
+          .gathered_linear_bytes = is_packed(r.trainable) ? gathered_packed_bytes(r.trainable, compute) : gathered,
           .gathered_gradient_bytes = bytes_of(r.states.gathered_gradients, compute),
           .gathered_layers = f.gathered_layers,
           .gathered_parameters_least = f.gathered_parameters_least,

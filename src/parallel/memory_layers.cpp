@@ -38,6 +38,12 @@ BlockMemory weights_of(std::span<const Operator> operators, const Job& job) {
   return block;
 }
 
+/// What autograd keeps of weights that elementwise operators unpacked: what their products read, for the backward pass.
+double kept_unpacked(const BlockMemory& block, const Job& job) {
+  const RecipeTrainable& t = job.recipe.trainable;
+  return is_packed(t) && t.unpacking == Unpacking::elementwise ? element_of(job) * block.gemm_parameters : 0;
+}
+
 /// Activations of a block: what the operators keep, and what the stack keeps beyond them.
 BlockMemory block_memory(std::span<const Operator> operators, const Job& job, const Layout& layout,
                          double inner_per_token) {
@@ -59,8 +65,9 @@ BlockMemory block_memory(std::span<const Operator> operators, const Job& job, co
   block.run_ahead = Bytes::base(stack.memory.run_ahead_hidden * tokens.all * hidden * (1 - 1.0 / layout.tp));
   const double input = block_input(job, layout).value();
   const double dropped = core + stack.memory.selective_share * (all - core - input);
-  block.kept = {Bytes::base(all), Bytes::base(all - dropped), Bytes::base(std::min(input, all))};
-  block.redone = {Bytes{}, Bytes::base(dropped), Bytes::base(all - std::min(input, all))};
+  const double unpacked = kept_unpacked(block, job);
+  block.kept = {Bytes::base(all + unpacked), Bytes::base(all - dropped + unpacked), Bytes::base(std::min(input, all))};
+  block.redone = {Bytes{}, Bytes::base(dropped), Bytes::base(all - std::min(input, all) + unpacked)};
   // Where parts are done again, the input of the block goes (MaxText's decoder_layer_input, llm.q's residuals).
   block.movable = {block.kept[0], std::min(block.kept[1], Bytes::base(input)), block.kept[2]};
   return block;

@@ -105,7 +105,7 @@ bool on_outputs(const Operator& op) { return op.apart > 0 && !op.cast; }
 Kernels memory_kernels(const Operator& op, const Job& job) {
   if (inside_product(op, job.recipe.kernels)) return {};
   const bool apart = op.apart > 0 && job.recipe.kernels.expert_gemm <= ExpertGemm::streams;
-  const bool fused = job.framework.kernels.fused_norms || job.recipe.kernels.compiled;
+  const bool fused = !job.recipe.kernels.unfused || job.recipe.kernels.compiled;
   const bool whole = on_outputs(op) ? !apart : op.sorts ? dispatcher(job.recipe.kernels.dispatcher).by_node : fused;
   double bytes = whole || op.unfused_bytes == 0 ? op.bytes : op.unfused_bytes;
   // Stacks that fuse norms and activations quantise in the same kernels, which half of the inputs come from.
@@ -155,22 +155,6 @@ bool concerns(const ModuleOperator& row, const Operator& op, const Job& job) {
 }
 
 }  // namespace
-
-bool has_module(const Transformer& model, RecomputeModule module) {
-  switch (module) {
-    case RecomputeModule::mla_up_proj:
-      return model.attention == AttentionKind::latent;
-    case RecomputeModule::moe_act:
-      return model.is_moe();
-    case RecomputeModule::shared_experts:
-      return model.shared_expert_ffn_hidden > 0;
-    case RecomputeModule::core_attn:
-    case RecomputeModule::mlp:
-    case RecomputeModule::layernorm:
-      break;
-  }
-  return true;
-}
 
 bool redone_selectively(const Operator& op, const Job& job) {
   return std::ranges::any_of(module_operators,

@@ -17,8 +17,6 @@ bool inside_product(const Operator& op, const RecipeKernels& recipe);
 /// Products of the operator at the most that the device sustains: no cut of its experts takes less.
 Seconds least_time(const Operator& op, const Job& job);
 
-/// Whether the model has the module: recipes may name others, which do nothing.
-bool has_module(const Transformer& model, RecomputeModule module);
 /// Whether selective recompute does the operator again, by the modules of the job's recipe.
 bool redone_selectively(const Operator& op, const Job& job);
 /// Names of the operators that a module does again or drops: operators of some model, or nothing would be redone.

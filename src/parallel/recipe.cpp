@@ -95,6 +95,10 @@ double bytes_of(StateFormat format, DType compute) noexcept {
   return bytes[static_cast<std::size_t>(format)];
 }
 
+double gathered_packed_bytes(const RecipeTrainable& trainable, DType compute) noexcept {
+  return trainable.unpacking == Unpacking::elementwise ? 0 : bytes_of(trainable.base, compute);
+}
+
 const AttentionKernel& attention_kernel(std::string_view name, const std::string& where) {
   static const auto rows = read_attention_kernels();
   return row_of<AttentionKernel>(rows, "attention kernel", name, where);

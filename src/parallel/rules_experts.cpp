@@ -21,10 +21,12 @@ struct Fold {
 };
 
 /// Overlap of dispatch and combine with another micro-batch needs two of them on a stage at once (interleaving) and no
-/// full recompute (Megatron Core, transformer_config.py, overlap_moe_expert_parallel_comm).
+/// full recompute, and leaves nothing to put shared experts beside (Megatron Core, transformer_config.py,
+/// overlap_moe_expert_parallel_comm).
 bool overlap_refused(const Job& job, const Layout& l) noexcept {
   if (!l.ep_comm_overlap || l.ep == 1) return false;
-  return !job.framework.rules.can_overlap_ep || (l.pp > 1 && l.vp == 1) || l.recompute == Recompute::full;
+  if (!job.framework.rules.can_overlap_ep || job.recipe.kernels.shared_expert_overlap) return true;
+  return (l.pp > 1 && l.vp == 1) || l.recompute == Recompute::full;
 }
 
 /// Megatron Core, parallel_state.py: stages of attention and of experts are the same ranks.
@@ -83,6 +85,8 @@ constexpr RuleRow table[] = {
      .refuses = overlap_refused,
      .words = [](const Job& job, const Layout& l) -> RuleWords {
        if (!job.framework.rules.can_overlap_ep) return {"ep_comm_overlap false", "no such overlap in the stack"};
+       if (job.recipe.kernels.shared_expert_overlap)
+         return {"recipe kernels shared_expert_overlap false", "shared experts beside dispatch and combine"};
        if (l.recompute == Recompute::full) return {"recompute none or selective", "recompute full"};
        return {"vp > 1 with a pipeline: two micro-batches on a stage at once", fmt::format("pp {}, vp 1", l.pp)};
      }},

@@ -32,24 +32,30 @@ void add(Slot& slot, const StageSection& section, const BlockCost& block, Recomp
 }
 
 /// ZeRO-3: each block's parameters are gathered before its forward and its backward pass and its gradients scattered
-/// after, beside the neighbours' compute.
+/// after, beside the neighbours' compute; on the stream of the kernels where the layout's overlap is off.
 void add_gathers(Slot& slot, double count, const BlockCost& block, const StepConstants& c, const Entries& e,
-                 Recompute mode) noexcept {
+                 const Layout& l, Recompute mode) noexcept {
   // Routed experts are sharded over the ranks that hold the same ones.
-  const auto moved = [&](auto collective, double dense, double experts, double bytes_per_parameter) {
+  const auto moved = [&](auto collective, double dense, double experts) {
     Seconds time;
-    if (e.shards->size > 1 && dense > 0) time += (e.shards->*collective)(Bytes::base(dense * bytes_per_parameter));
-    if (e.expert_data->size > 1 && experts > 0) {
-      time += (e.expert_data->*collective)(Bytes::base(experts * bytes_per_parameter));
-    }
+    if (e.shards->size > 1 && dense > 0) time += (e.shards->*collective)(Bytes::base(dense));
+    if (e.expert_data->size > 1 && experts > 0) time += (e.expert_data->*collective)(Bytes::base(experts));
     return time;
   };
-  const Seconds gather = moved(&GroupCosts::all_gather, block.parameters, block.expert_parameters, c.parameter_bytes);
-  const Seconds scatter = moved(&GroupCosts::reduce_scatter, block.trained, block.expert_trained, c.reduce_bytes);
+  const auto bytes = [&](double parameters, double packed) {
+    return (parameters - packed) * c.parameter_bytes + packed * c.packed_bytes;
+  };
+  const Seconds gather = moved(&GroupCosts::all_gather, bytes(block.parameters, block.packed),
+                               bytes(block.expert_parameters, block.expert_packed));
+  const Seconds scatter =
+      moved(&GroupCosts::reduce_scatter, block.trained * c.reduce_bytes, block.expert_trained * c.reduce_bytes);
   const Seconds again = block.recompute[static_cast<std::size_t>(mode)].total();
-  const Overlap forward = overlap(block.forward.total(), gather, c.fsdp_overlap_penalty);
-  const Overlap backward = overlap(block.backward.total() + again, gather + scatter, c.fsdp_overlap_penalty);
-  slot.gather += count * (forward.exposed + backward.exposed);
+  const Seconds gathers = l.overlap_param_gather ? gather : Seconds{};
+  const Seconds scatters = l.overlap_grad_reduce ? scatter : Seconds{};
+  const Seconds alone = 2 * (gather - gathers) + (scatter - scatters);
+  const Overlap forward = overlap(block.forward.total(), gathers, c.fsdp_overlap_penalty);
+  const Overlap backward = overlap(block.backward.total() + again, gathers + scatters, c.fsdp_overlap_penalty);
+  slot.gather += count * (forward.exposed + backward.exposed + alone);
   slot.gather_hidden += count * (forward.hidden + backward.hidden);
   slot.backward_hides += count * backward.hidden;
 }
@@ -80,7 +86,7 @@ Slot make_slot(const StageKind& kind, const StepConstants& c, const Entries& e, 
       moving += section.runs * overlap(block.forward.total(), moved, c.overlap_slowdown).exposed;
       moving += section.runs * overlap(block.backward.total(), moved, c.overlap_slowdown).exposed;
     }
-    if (gathers) add_gathers(slot, section.runs, block, c, e, mode);
+    if (gathers) add_gathers(slot, section.runs, block, c, e, l, mode);
   }
   const double redone = l.recompute == Recompute::full ? kind.blocks - kind.kept : 0;
   const Seconds gpu = slot.total() + (c.passes * kind.blocks + redone) * c.layer_overhead + moving;

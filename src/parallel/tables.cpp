@@ -74,6 +74,7 @@ StepConstants constants_of(const Job& job) {
           .optimizer_per_parameter = update_per_parameter(job),
           .reduce_bytes = bytes_of(r.states.reduce, compute),
           .parameter_bytes = bytes_of(r.precision.gather, compute),
+          .packed_bytes = gathered_packed_bytes(r.trainable, compute),
           .bucket_parameters = f.overlap.bucket_parameters,
           .bucket_per_rank = f.overlap.bucket_per_rank,
           .sharded_all_reduce = f.overlap.sharded_all_reduce,

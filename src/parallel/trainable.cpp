@@ -51,7 +51,7 @@ double elementwise_traffic(double packed, DType compute) {
 /// what elementwise operators made for the backward pass.
 Kernels dequantised(const Operator& op, const Job& job) {
   const StateFormat base = job.recipe.trainable.base;
-  if (base != StateFormat::int4 && base != StateFormat::int8) return {};
+  if (!is_packed(job.recipe.trainable) || !op.low_precision) return {};  // the head stays as it is
   const DType compute = job.precision.rest;
   const double packed = bytes_of(base, compute);
   const auto moved = [&](double bytes) {
@@ -72,6 +72,7 @@ Training training_of(const Operator& op, const Job& job) {
     if (has(t.frozen, op.part)) training.trained = 0, training.gradients = false;
     return training;
   }
+  if (has(t.whole, op.part)) return training;
   training.trained = 0, training.gradients = false;
   if (!is_gemm(op) || op.weight_elements <= 0) return training;
   if (op.part != OperatorPart::router && has(t.targets, op.part)) {

@@ -1,11 +1,13 @@
 #include "meshwright/search/open.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "meshwright/core/error.hpp"
+#include "meshwright/parallel/job_recipe.hpp"
 #include "meshwright/parallel/placement.hpp"
 
 namespace meshwright::search {
@@ -60,14 +62,57 @@ std::vector<Start> frameworks_of(const Start& from) {
   return out;
 }
 
+/// A field of the recipe as stated.
+void state(JobSpec& spec, const char* part, const char* key, const nlohmann::ordered_json& value) {
+  auto recipe = spec.recipe ? nlohmann::ordered_json::parse(spec.recipe->dump()) : nlohmann::ordered_json::object();
+  recipe[part][key] = value;
+  spec.recipe = Reader::text(recipe.dump(), "recipe");
+}
+
 std::vector<Start> offloads_of(const Start& from) {
   std::vector<Start> out;
   for (const bool on : {false, true}) {
-    add(out, from, fmt::format("optimizer on the {}", on ? "host" : "device"), [on](JobSpec& spec) {
-      auto recipe = spec.recipe ? nlohmann::ordered_json::parse(spec.recipe->dump()) : nlohmann::ordered_json::object();
-      recipe["offload"]["optimizer"] = on;
-      spec.recipe = Reader::text(recipe.dump(), "recipe");
-    });
+    add(out, from, fmt::format("optimizer on the {}", on ? "host" : "device"),
+        [on](JobSpec& spec) { state(spec, "offload", "optimizer", on); });
+  }
+  return out;
+}
+
+using Modules = NameSet<recompute_module_names>;
+
+std::vector<std::string_view> names_of(Modules modules) {
+  std::vector<std::string_view> names;
+  for (std::size_t i = 0; i < recompute_module_names.size(); ++i) {
+    if (modules.has(i)) names.push_back(recompute_module_names[i]);
+  }
+  return names;
+}
+
+/// Those that the stack can be told and the model has.
+Modules modules_to_choose(const Job& job) {
+  Modules out;
+  for (std::size_t i = 0; i < recompute_module_names.size(); ++i) {
+    if (job.framework.rules.recompute_modules.has(i) && has_module(job.model, static_cast<RecomputeModule>(i)))
+      out.bits |= 1U << i;
+  }
+  return out;
+}
+
+/// The job's own modules with every kind of recompute, the others with that which asks for them.
+std::vector<Start> modules_of(const Start& from) {
+  const Modules all = modules_to_choose(from.job), own = from.job.recipe.activations.recompute_modules;
+  const auto words = [](Modules modules) { return fmt::format("modules {}", fmt::join(names_of(modules), " + ")); };
+  Start first = from;
+  first.words = joined(from.words, words(own));
+  std::vector<Start> out = {std::move(first)};
+  const auto selective = static_cast<int>(Recompute::selective);
+  if (!from.space.filter.admits(Axis::recompute, selective)) return out;
+  Start others = from;
+  others.space.filter.fix(Axis::recompute, selective, "--open");
+  for (std::uint32_t bits = 1; bits <= all.bits; ++bits) {
+    if ((bits & ~all.bits) != 0 || bits == (own.bits & all.bits)) continue;
+    add(out, others, words({bits}),
+        [bits](JobSpec& spec) { state(spec, "activations", "recompute_modules", names_of({bits})); });
   }
   return out;
 }
@@ -115,9 +160,10 @@ struct Choice {
   std::vector<Start> (*values)(const Start& from);
 };
 const std::vector<Choice>& choices() {
-  static const std::vector<Choice> rows = {{"precision", precisions_of},  {"framework", frameworks_of},
-                                           {"offload", offloads_of},      {"order", orders_of},
-                                           {"cp_kind", context_kinds_of}, {"recompute_layers", some_layers_of}};
+  static const std::vector<Choice> rows = {{"precision", precisions_of},     {"framework", frameworks_of},
+                                           {"offload", offloads_of},         {"order", orders_of},
+                                           {"cp_kind", context_kinds_of},    {"recompute_layers", some_layers_of},
+                                           {"recompute_modules", modules_of}};
   return rows;
 }
 

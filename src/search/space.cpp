@@ -136,6 +136,26 @@ std::vector<PipelineSchedule> schedules(const Framework& framework, const Limits
   return out;
 }
 
+namespace {
+
+/// A switch as the stack has it, or the other way where the filter leaves only that.
+bool switched(const Filter& filter, Axis axis, bool usual) { return filter.admits(axis, usual ? 1 : 0) == usual; }
+
+/// The overlaps of a ZeRO stage.
+Sharding with_overlaps(Sharding s, const Framework& stack, const Filter& filter) {
+  s.overlap_grad_reduce = switched(filter, Axis::overlap_grad_reduce, usual_grad_reduce(stack, s.zero_stage));
+  s.overlap_param_gather =
+      switched(filter, Axis::overlap_param_gather, usual_param_gather(stack, s.zero_stage, s.overlap_grad_reduce));
+  return s;
+}
+
+}  // namespace
+
+void Sharding::give(Layout& layout) const noexcept {
+  layout.zero_stage = zero_stage, layout.hsdp_shard = hsdp_shard;
+  layout.overlap_grad_reduce = overlap_grad_reduce, layout.overlap_param_gather = overlap_param_gather;
+}
+
 std::vector<Sharding> shardings(const Job& job, const Limits& limits) {
   std::vector<int> stages;
   for (int stage = 0; stage <= job.framework.rules.max_zero_stage; ++stage) stages.push_back(stage);
@@ -144,7 +164,8 @@ std::vector<Sharding> shardings(const Job& job, const Limits& limits) {
   std::vector<Sharding> out;
   for (const int stage : limits.filter.tried(Axis::zero_stage, stages)) {
     const std::vector<int> usual = by_node && stage == 3 ? std::vector{0, node} : std::vector{0};
-    for (const int shard : limits.filter.tried(Axis::hsdp_shard, usual)) out.push_back({stage, shard});
+    for (const int shard : limits.filter.tried(Axis::hsdp_shard, usual))
+      out.push_back(with_overlaps({stage, shard}, job.framework, limits.filter));
   }
   return out;
 }
@@ -190,11 +211,9 @@ Layout plain_layout(const Job& job, const Limits& limits, const ShardChoice& sha
                 .ep = shard.ep,
                 .etp = shard.etp,
                 .micro_batch = shard.micro_batch,
-                .sequence_parallel = shard.tp > 1,
-                .overlap_grad_reduce = job.framework.defaults.overlap_grad_reduce};
+                .sequence_parallel = shard.tp > 1};
   limits.filter.apply(layout);
-  if (!limits.filter.fixed(Axis::overlap_param_gather))
-    layout.overlap_param_gather = usual_param_gather(job.framework, layout.overlap_grad_reduce);
+  with_overlaps({layout.zero_stage, layout.hsdp_shard}, job.framework, limits.filter).give(layout);
   layout.order = limits.order;
   if (layout.recompute != Recompute::full) layout.recompute_layers = 0;
   layout.tp_comm_overlap = overlaps.tensor;
@@ -215,7 +234,7 @@ bool each_choice(Layout layout, const Job& job, const Limits& limits, const std:
     layout.schedule = schedule;
     layout.stage_split = split_of(job, limits, layout);
     for (const Sharding& sharding : shardings(job, limits)) {
-      layout.zero_stage = sharding.zero_stage, layout.hsdp_shard = sharding.hsdp_shard;
+      sharding.give(layout);
       for (const auto& [mode, layers] : recomputes(job, limits, limits.some_layers ? deepest_chunk(job, layout) : 0)) {
         layout.recompute = mode, layout.recompute_layers = layers;
         if (limits.filter.admits(layout) && !visit(layout)) return false;

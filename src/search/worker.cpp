@@ -151,7 +151,7 @@ std::optional<double> Worker::least(const ShardChoice& shard) {
         continue;
       }
       for (const Sharding& sharding : shardings_) {
-        layout_.zero_stage = sharding.zero_stage, layout_.hsdp_shard = sharding.hsdp_shard;
+        sharding.give(layout_);
         if (const Rule rule = refused_by_states(job_, layout_); rule != nullptr) {
           refused[index_of(rule)] += shape.recomputes->size();
           continue;
@@ -221,7 +221,7 @@ void Worker::visit_shape(Shape& shape) {
   if (kept_.empty()) return;
   for (const Sharding& sharding : shardings_) {
     take(RecomputeChoice{});
-    layout_.zero_stage = sharding.zero_stage, layout_.hsdp_shard = sharding.hsdp_shard;
+    sharding.give(layout_);
     if (const Rule rule = refused_by_states(job_, layout_); rule != nullptr) {
       counts.by_rule[index_of(rule)] += kept_.size();
     } else {

@@ -41,18 +41,6 @@ std::vector<Transformer> read_presets() {
   return models;
 }
 
-const Transformer* find_preset(std::string_view name) {
-  const std::string wanted = folded(name);
-  for (const Transformer& model : model_presets()) {
-    if (folded(model.name) == wanted) return &model;
-  }
-  for (const Transformer& model : model_presets()) {
-    const auto same = [&](const std::string& alias) { return folded(alias) == wanted; };
-    if (std::any_of(model.aliases.begin(), model.aliases.end(), same)) return &model;
-  }
-  return nullptr;
-}
-
 // Python writes Infinity and NaN, which JSON lacks; no size is ever one, so null stands for them.
 std::string without_python_floats(std::string text) {
   bool quoted = false;
@@ -85,6 +73,18 @@ Transformer read_model_file(const std::string& path) {
 const std::vector<Transformer>& model_presets() {
   static const std::vector<Transformer> models = read_presets();
   return models;
+}
+
+const Transformer* find_preset(std::string_view name) {
+  const std::string wanted = folded(name);
+  for (const Transformer& model : model_presets()) {
+    if (folded(model.name) == wanted) return &model;
+  }
+  for (const Transformer& model : model_presets()) {
+    const auto same = [&](const std::string& alias) { return folded(alias) == wanted; };
+    if (std::any_of(model.aliases.begin(), model.aliases.end(), same)) return &model;
+  }
+  return nullptr;
 }
 
 Transformer load_model(std::string_view name_or_path, const std::string& where) {

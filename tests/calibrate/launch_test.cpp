@@ -197,6 +197,26 @@ TEST(LaunchRecompute, SomeLayersOrAll) {
   EXPECT_EQ(megatron_layout("").recompute, parallel::Recompute::none);
 }
 
+TEST(LaunchRecompute, ModulesByTheirNames) {
+  const auto recipe = [](const std::string& text) {
+    const Reader job = imported(text, llama_8b).job;
+    return job.has("recipe") ? job.at("recipe").dump() : "";
+  };
+  const std::string two = R"({"activations":{"recompute_modules":["core_attn","layernorm"]}})";
+  const std::string selective = std::string(megatron) + "--recompute-granularity selective ";
+  EXPECT_EQ(recipe(selective + "--recompute-modules core_attn layernorm --bf16"), two);
+  EXPECT_EQ(recipe(selective + "--recompute-modules core_attn layernorm\nsleep_first"), two) << "of one line";
+  EXPECT_EQ(recipe(selective), "");
+  EXPECT_EQ(recipe(std::string(megatron) + "--recompute-modules layernorm"), "") << "of selective recompute alone";
+  EXPECT_EQ(recipe("train.micro_batch_size=1 train.global_batch_size=256 model.seq_length=4096 "
+                   "model.tensor_model_parallel_size=2 mixed_precision=bf16_mixed "
+                   "model.recompute_granularity=selective model.recompute_modules='[core_attn,layernorm]'"),
+            two);
+  EXPECT_EQ(recipe(std::string(megatron) + "--no-bias-swiglu-fusion"), R"({"kernels":{"unfused":true}})");
+  EXPECT_EQ(recipe(std::string(megatron) + "--moe-shared-expert-overlap"),
+            R"({"kernels":{"shared_expert_overlap":true}})");
+}
+
 // deepspeedai/Megatron-DeepSpeed, megatron/arguments.py.
 TEST(LaunchDialects, MegatronDeepSpeed) {
   const Imported read = imported(

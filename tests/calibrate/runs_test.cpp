@@ -103,6 +103,26 @@ TEST(RunRecords, WhatCannotBePredictedSaysWhy) {
               HasSubstr("divide"));
 }
 
+// What sizes of one layer don't say (windows, mixtures every second layer, state spaces) the model of that name does.
+TEST(RunRecords, HybridsAreTheModelsOfTheirNames) {
+  const auto hybrid = [](const std::string& name, const std::string& layers) {
+    std::string text = record_text(
+        R"({"tp": 1, "pp": 1, "micro_batch": 1, "global_batch": 8, "fsdp": true, "framework": "torchtitan"})",
+        "pretrain", "H100-SXM5-80GB", layers);
+    const auto model = text.find(R"("model": {)"), end = text.find('}', model);
+    return read(text.replace(model, end - model,
+                             R"("model": {"name": ")" + name + R"(", "layers": )" + layers +
+                                 R"(, "hidden": null, "vocab": 262144, "hybrid": "in words")"));
+  };
+  const RunRecord gemma = hybrid("Gemma-3-12B", "48");
+  ASSERT_FALSE(gemma.skipped) << *gemma.skipped;
+  EXPECT_EQ(gemma.job.model.sliding_window, 1024);
+  EXPECT_EQ(gemma.job.model.full_attention_every, 6);
+  EXPECT_EQ(gemma.job.model.vocab, 262144) << "as the record says";
+  EXPECT_THAT(hybrid("Gemma-3-12B", "40").skipped.value_or(""), HasSubstr("in words")) << "not its layers";
+  EXPECT_THAT(hybrid("Unheard-12B", "48").skipped.value_or(""), HasSubstr("in words"));
+}
+
 TEST(RunRecords, AnUnknownFormatLeavesOneRecordOut) {
   const auto why = [](const std::string& layout) { return read(record_text(layout)).skipped.value_or("predicted"); };
   EXPECT_THAT(
@@ -144,6 +164,33 @@ TEST(RunRecords, NotesSayHowFrozenWeightsAreUnpacked) {
   };
   EXPECT_EQ(unpacking("Int4 GPTQ base weights"), parallel::Unpacking::elementwise);
   EXPECT_EQ(unpacking("NF4 base weights"), parallel::Unpacking::fused);
+}
+
+TEST(RunRecords, MetasTrainerIsAStackOfItsOwn) {
+  const RunRecord run = read(record_text(
+      R"json({"tp": 2, "pp": 2, "zero_stage": 2, "micro_batch": 1, "global_batch": 8, "framework": "other",
+              "framework_version": "Meta internal (FSDP+TP+CP+PP)"})json"));
+  ASSERT_FALSE(run.skipped) << *run.skipped;
+  EXPECT_EQ(run.job.framework.name, "meta");
+  EXPECT_EQ(run.layout.zero_stage, 2);
+}
+
+TEST(RunRecords, NotesAndMethodsSayWhatIsTrainedAndHeld) {
+  const auto recipe = [](const std::string& task, const std::string& method, const std::string& notes) {
+    std::string text = record_text(R"({"tp": 1, "pp": 1, "global_batch": 8, "framework": "pytorch-fsdp"})", task);
+    text.insert(1, R"("extra": {"method": ")" + method + R"("}, "notes": ")" + notes + R"(", )");
+    const RunRecord run = read(text);
+    EXPECT_FALSE(run.skipped) << *run.skipped;
+    return run.job.recipe;
+  };
+  EXPECT_EQ(recipe("lora", "LoRA (emb)", "").trainable.whole.bits, 0b10001U) << "embedding and head";
+  EXPECT_EQ(recipe("lora", "LoRA", "").trainable.whole.bits, 0U);
+  EXPECT_EQ(recipe("lora", "", "packed; QLoRA NF4").trainable.base, parallel::StateFormat::int4);
+  const parallel::RecipeStates half = recipe("sft", "", "batch 2, AdamW bf16").states;
+  EXPECT_EQ(half.weights, parallel::StateFormat::compute);
+  EXPECT_EQ(half.moments, parallel::StateFormat::compute);
+  EXPECT_EQ(half.master, parallel::StateFormat::none);
+  EXPECT_EQ(recipe("sft", "", "8-bit paged AdamW").states.optimizer, "adamw-8bit");
 }
 
 TEST(RunRecords, AnUnknownStackIsPredictedAsAnyAndCountedApart) {

@@ -47,7 +47,7 @@ MEGATRON_NAMES = set("""num-layers hidden-size ffn-hidden-size num-attention-hea
 kv-channels seq-length max-position-embeddings swiglu normalization disable-bias-linear add-qkv-bias qk-layernorm
 position-embedding-type untie-embeddings-and-output-weights multi-latent-attention q-lora-rank kv-lora-rank qk-head-dim
 qk-pos-emb-head-dim v-head-dim num-experts moe-router-topk moe-ffn-hidden-size moe-shared-expert-intermediate-size
-moe-layer-freq moe-router-num-groups moe-router-group-topk moe-router-score-function moe-router-enable-expert-bias moe-grouped-gemm moe-token-dispatcher-type
+moe-layer-freq moe-router-num-groups moe-router-group-topk moe-router-score-function moe-router-enable-expert-bias moe-grouped-gemm moe-token-dispatcher-type moe-shared-expert-overlap
 expert-model-parallel-size expert-tensor-parallel-size overlap-moe-expert-parallel-comm mtp-num-layers micro-batch-size
 global-batch-size tensor-model-parallel-size sequence-parallel pipeline-model-parallel-size pipeline-model-parallel-layout
 num-virtual-stages-per-pipeline-rank account-for-embedding-in-pipeline-split account-for-loss-in-pipeline-split

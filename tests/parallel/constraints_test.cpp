@@ -20,6 +20,19 @@ std::string_view refused(const Transformer& model, const Layout& layout, int seq
   return rule == nullptr ? "" : rule->name;
 }
 
+// Megatron Core, transformer_config.py: "disable moe_shared_expert_overlap when enabling
+// overlap_moe_expert_parallel_comm".
+TEST(Constraints, SharedExpertsOrAnotherMicroBatchBesideTheExchange) {
+  const Job job = test_job(mixture(48, 128, 8), 8, 4096, 64);
+  const Job shared = with_recipe(job, R"({"kernels": {"dispatcher": "all-to-all", "shared_expert_overlap": true}})");
+  const Layout layout{.dp = 8, .ep = 8, .ep_comm_overlap = true};
+  EXPECT_EQ(refused_by(job, layout), nullptr);
+  const Rule rule = refused_by(shared, layout);
+  ASSERT_NE(rule, nullptr);
+  EXPECT_EQ(rule->name, "ep_comm_overlap");
+  EXPECT_EQ(violation_of(shared, layout, rule).needed, "recipe kernels shared_expert_overlap false");
+}
+
 TEST(Constraints, PublishedLayoutsPass) {
   EXPECT_EQ(refused(llama_405b(), {.tp = 8, .pp = 16, .dp = 128}, 8192), "");
   EXPECT_EQ(refused(llama_405b(), {.tp = 8, .pp = 16, .vp = 8, .dp = 128}, 8192), "");

@@ -59,10 +59,11 @@ TEST(Framework, FoundByNameAliasAndSpelling) {
   EXPECT_EQ(framework("Megatron-LM", "t").name, "megatron-core");
   EXPECT_EQ(framework("NeMo", "t").name, "megatron-core");
   EXPECT_EQ(framework("MaxText", "t").name, "maxtext");
-  for (const char* in_records :
-       {"deepspeed", "fms-fsdp", "gpt-neox", "jax-pax", "llm-foundry", "maxtext", "megascale", "megatron-bridge",
-        "megatron-deepspeed", "megatron-lm", "nanotron", "nemo", "nemo-automodel", "neuronx", "other", "primus",
-        "torchtitan", "hai-llm", "optimum-habana"}) {
+  for (const char* in_records : {"deepspeed",          "fms-fsdp",    "gpt-neox",       "jax-pax",
+                                 "llm-foundry",        "maxtext",     "megascale",      "megatron-bridge",
+                                 "megatron-deepspeed", "megatron-lm", "nanotron",       "nemo",
+                                 "nemo-automodel",     "neuronx",     "other",          "primus",
+                                 "torchtitan",         "hai-llm",     "optimum-habana", "meta"}) {
     EXPECT_NO_THROW(framework(in_records, "t")) << in_records;
   }
 }

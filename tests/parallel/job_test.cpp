@@ -60,6 +60,23 @@ TEST(Job, AFormatThatTheStackLacksIsSaid) {
   EXPECT_THAT(warnings("fp8"), Not(Contains(HasSubstr("precision:"))));
 }
 
+// deepspeed/runtime/zero/config.py, overlap_comm_valid: true where the stage is 3, false below; its one switch holds
+// for gathers too (runtime/zero/parameter_offload.py).
+TEST(Job, WhatGathersEachLayerDoesItBesideTheOthers) {
+  const auto layout = [](const std::string& stack, const std::string& members) {
+    return *read(R"({"model": "llama-3.1-8b", "cluster": "dgx-h100", "gpus": 8, "seq_len": 4096, "global_batch": 64,
+                     "framework": ")" +
+                 stack + R"(", "layout": {)" + members + "}}")
+                .layout;
+  };
+  for (const char* stack : {"deepspeed", "hf-trainer"}) {
+    const Layout third = layout(stack, R"("zero_stage": 3)"), second = layout(stack, R"("zero_stage": 2)");
+    EXPECT_TRUE(third.overlap_grad_reduce && third.overlap_param_gather) << stack;
+    EXPECT_FALSE(second.overlap_grad_reduce || second.overlap_param_gather) << stack;
+  }
+  EXPECT_FALSE(layout("deepspeed", R"("zero_stage": 3, "overlap_grad_reduce": false)").overlap_param_gather);
+}
+
 TEST(Job, OneClearLineForEachBadInput) {
   const std::string rest = R"("cluster": "dgx-h100", "seq_len": 4096, "global_batch": 64})";
   EXPECT_THAT(refusal(R"({"model": "llama-3.1-4050b", )" + rest), HasSubstr("llama-3.1-405b"));

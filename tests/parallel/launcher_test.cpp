@@ -114,12 +114,27 @@ TEST(Launcher, MegatronsNamesOfChoices) {
   for (const char* flag : {"model.moe_token_dispatcher_type=flex", "model.moe_flex_dispatcher_backend=hybridep",
                            "model.recompute_modules='[core_attn,moe_act,layernorm]'"})
     EXPECT_THAT(bridge, Contains(flag));
+  const Job beside = with_recipe(moe, R"({"kernels": {"dispatcher": "all-to-all", "shared_expert_overlap": true}})");
+  EXPECT_THAT(launcher_flags(beside, layout), Contains("--moe-shared-expert-overlap"));
+  EXPECT_THAT(launcher_flags(beside, layout, "bridge"), Contains("model.moe_shared_expert_overlap=True"));
   // One rank of experts has nothing to dispatch, which "flex" refuses.
   EXPECT_THAT(launcher_flags(moe, {.dp = 16}), Contains("--moe-token-dispatcher-type alltoall"));
   // NeMo 25.04 has no HybridEP: its file says so.
   EXPECT_THAT(launcher_flags(moe, layout, "nemo"), Not(Contains(HasSubstr("dispatcher"))));
   EXPECT_THAT(launch_file(moe, predict(moe, layout), "nemo"), HasSubstr("# not in these flags, set it besides: "));
   EXPECT_THAT(launch_file(moe, predict(moe, layout), "megatron"), Not(HasSubstr("not in these flags")));
+}
+
+TEST(Launcher, FusionsThatAreNotTheStacksAreSaid) {
+  const Layout layout{.dp = 8};
+  const auto file = [&](const char* stack, const char* recipe) {
+    const Job job = with_recipe(test_job(llama_8b(), 8, 4096, 64, stack), recipe);
+    return launch_file(job, predict(job, layout));
+  };
+  EXPECT_THAT(file("megatron-core", R"({"kernels": {"unfused": true}})"),
+              HasSubstr("set it besides: kernels unfused true"));
+  EXPECT_THAT(file("megatron-core", "{}"), Not(HasSubstr("unfused")));
+  EXPECT_THAT(file("nanotron", "{}"), Not(HasSubstr("besides: kernels unfused")));
 }
 
 // torchtitan and accelerate state the data-parallel ranks of a shard; context ranks share states besides.

@@ -447,6 +447,64 @@ TEST(Memory, WeightsInTheFormatOfTheProductsAlone) {
               (2 + copies - std::max(1.0, copies)) * linear, 1e-3 * linear);
 }
 
+// What is gathered layer by layer has its copies in eight bits as long: NVIDIA trains Llama-3-70B so on 64 GB200 in fp8
+// (NeMo 25.04, Megatron FSDP), where copies of all weights alone would take 139 of 186 GB.
+TEST(Memory, CopiesOfGatheredWeightsAreOfAFewLayers) {
+  const Transformer model = llama(80, 8192, 28672, 64, 8);
+  const Job plain = test_job(model, 64, 8192, 128), low = with_precision(plain, "fp8-cs");
+  const Layout layout{.dp = 64, .zero_stage = 3};
+  const LayerMemory layers = layer_memory(low, layout);
+  const double copies = low.framework.memory.cached_weight_bytes, block = layers.sections[1].gemm_parameters;
+  EXPECT_GT(80 * block * copies, 130e9);
+  EXPECT_NEAR(memory(low, layout).weights.value(), memory(plain, layout).weights.value(), 1e6);
+  const double more = (memory(low, layout).buffers - memory(plain, layout).buffers).value();
+  EXPECT_NEAR(more, copies * low.framework.memory.gathered_layers * block, 0.25 * more) << "of two blocks";
+  const Layout replicated{.tp = 8, .dp = 8};
+  EXPECT_NEAR((memory(low, replicated).weights - memory(plain, replicated).weights).value(), 10 * block * copies,
+              0.01 * 10 * block * copies);
+}
+
+// unsloth/Meta-Llama-3.1-8B-bnb-4bit on Hugging Face: 5.70 GB. Embedding, head and norms stay in 16 bits.
+TEST(Memory, FrozenWeightsInFourBitsAreThoseOfLinearLayers) {
+  const Job plain = test_job(llama_8b(), 8, 4096, 64, "pytorch-fsdp");
+  const auto of = [&](const char* trainable) {
+    return with_recipe(plain, (std::string(R"({"trainable": {"kind": "lora", )") + trainable + "}}").c_str());
+  };
+  const Job four = of(R"("base": "int4")"), gptq = of(R"("base": "int4", "unpacking": "elementwise")");
+  const Job whole = of(R"("base": "compute")");
+  const Layout replicated{.dp = 8, .zero_stage = 0, .recompute = Recompute::full};
+  const double adapters = 2.0 * 42e6;  // of rank 16 on every linear layer
+  EXPECT_NEAR(memory(four, replicated).weights.value(), 5.70e9 + adapters, 0.02 * 5.70e9);
+  EXPECT_EQ(memory(four, replicated).weights, memory(gptq, replicated).weights);
+  // bitsandbytes' are parameters, cut over ranks and gathered as they are; AutoGPTQ's are buffers, whole everywhere.
+  const Layout sharded{.dp = 8, .zero_stage = 3, .recompute = Recompute::full};
+  const double linear = layer_memory(four, sharded).sections[1].gemm_parameters * 32, packed = 0.5 + 0.127 / 8;
+  EXPECT_NEAR(memory(four, sharded).weights.value(), memory(four, replicated).weights.value() / 8, 1e6);
+  EXPECT_NEAR((memory(gptq, sharded).weights - memory(four, sharded).weights).value(), 7.0 / 8 * packed * linear,
+              0.01 * packed * linear);
+  EXPECT_LT(memory(four, sharded).buffers, memory(whole, sharded).buffers);
+  EXPECT_LT(memory(gptq, sharded).buffers, memory(four, sharded).buffers);
+  // What the products read is kept for the backward pass: of the block that is done again.
+  const BlockMemory fused = layer_memory(four, replicated).sections[1];
+  const BlockMemory elementwise = layer_memory(gptq, replicated).sections[1];
+  EXPECT_NEAR((elementwise.redone[2] - fused.redone[2]).value(), 2 * linear / 32, 1);
+  EXPECT_EQ(elementwise.kept[2], fused.kept[2]);
+}
+
+// PEFT's modules_to_save: embedding and head are copied and trained beside adapters, with states of their own.
+TEST(Memory, PartsTrainedWholeBesideAdapters) {
+  const Job plain = test_job(llama(40, 5120, 13696, 40, 40, 152064), 1, 1024, 8, "pytorch-fsdp");
+  const Job adapters = with_recipe(plain, R"({"trainable": {"kind": "lora"}})");
+  const Job whole = with_recipe(plain, R"({"trainable": {"kind": "lora", "whole": ["embedding", "head"]}})");
+  const Layout l{.dp = 1, .zero_stage = 0, .recompute = Recompute::full};
+  const Memory a = memory(adapters, l), b = memory(whole, l);
+  const double parts = 2.0 * 152064 * 5120;
+  const StateBytes bytes = state_bytes(plain.recipe.states, DType::bf16);
+  EXPECT_NEAR((b.weights - a.weights).value(), bytes.weights * parts, 0.001 * bytes.weights * parts);
+  EXPECT_NEAR((b.gradients - a.gradients).value(), bytes.gradients * parts, 0.001 * bytes.gradients * parts);
+  EXPECT_NEAR((b.optimizer - a.optimizer).value(), bytes.optimizer * parts, 0.001 * bytes.optimizer * parts);
+}
+
 // Megatron Core's activation_func_fp8_input_store: a byte of each instead of two.
 TEST(Memory, InputsOfNonlinearitiesInEightBits) {
   const Job job = test_job(llama_8b(), 8, 4096, 64);

@@ -102,6 +102,24 @@ TEST(Recipe, EachDefaultIsListedInAFormThatCanBeStated) {
   EXPECT_EQ(memory(stated, {.dp = 8}).reserved, memory(job, {.dp = 8}).reserved);
 }
 
+TEST(Recipe, WholePartsStandBesideAdapters) {
+  const Job job = test_job(llama_8b(), 8, 4096, 64);
+  EXPECT_THAT(refusal(job, R"({"trainable": {"whole": ["head"]}})"),
+              AllOf(HasSubstr("job.json:/trainable/whole"), HasSubstr("kind lora")));
+}
+
+// Megatron Core, transformer_config.py: "moe_shared_expert_overlap only works with alltoall token dispatcher".
+TEST(Recipe, SharedExpertsRunBesideOneDispatcher) {
+  const Job moe = test_job(mixture(48, 128, 8), 8, 4096, 64);
+  EXPECT_THAT(refusal(moe, R"({"kernels": {"dispatcher": "deepep", "shared_expert_overlap": true}})"),
+              AllOf(HasSubstr("job.json:/kernels/shared_expert_overlap"), HasSubstr("all-to-all")));
+  EXPECT_THAT(refusal(moe, R"({"kernels": {"dispatcher": "all-to-all", "shared_expert_overlap": true},
+                               "activations": {"recompute_modules": ["shared_experts"]}})"),
+              HasSubstr("recompute_modules"));
+  EXPECT_TRUE(with(moe, R"({"kernels": {"dispatcher": "all-to-all", "shared_expert_overlap": true}})")
+                  .recipe.kernels.shared_expert_overlap);
+}
+
 TEST(Recipe, AttentionIsTheBestThatTheDeviceHas) {
   const Job gpt2 = test_job(gpt(36, 1280, 20), 1, 1024, 4);
   const auto chosen = [&](const char* node) { return with(on(node, gpt2), "{}").recipe.kernels.attention; };

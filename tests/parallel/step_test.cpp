@@ -383,12 +383,32 @@ TEST(Step, AdaptersNeedNoWeightGradients) {
   EXPECT_DOUBLE_EQ(block.trained, 16 * (4096 + 6144) + 16 * (4096 + 4096));
   EXPECT_GT(block.parameters, 2e8);
   EXPECT_LT(b.time.optimizer, 0.01 * a.time.optimizer);
+  const Job head = with_recipe(
+      full, R"({"trainable": {"kind": "lora", "rank": 16, "targets": ["attention"], "whole": ["embedding", "head"]}})");
+  EXPECT_GT(step_of(head, l).time.compute, b.time.compute) << "the head's weight gradient is back";
+  EXPECT_LT(step_of(head, l).time.compute, a.time.compute);
+  EXPECT_GT(step_of(head, l).time.optimizer, 5 * b.time.optimizer);
   const Job four_bits = with_recipe(full, R"({"trainable": {"kind": "lora", "base": "int4"}})");
   EXPECT_GT(step_of(four_bits, l).time.compute, b.time.compute) << "weights are made whole before each product";
-  EXPECT_LT(memory(four_bits, l).weights, 0.3 * memory(lora, l).weights);
+  EXPECT_LT(memory(four_bits, l).weights, 0.4 * memory(lora, l).weights) << "embedding and head stay as they are";
   EXPECT_LT(memory(lora, l).optimizer, 0.01 * memory(full, l).optimizer);
   EXPECT_EQ(Tables(full).constants().passes, 3);
   EXPECT_EQ(Tables(lora).constants().passes, 2) << "no pass for gradients of weights, no gap after it";
+}
+
+// QLoRA under FSDP (bitsandbytes, quant_storage): weights are gathered in their four bits.
+TEST(Step, FrozenWeightsAreGatheredAsTheyRest) {
+  const auto moved = [](const char* trainable) {
+    const std::string recipe = std::string(R"({"trainable": {"kind": "lora", )") + trainable + "}}";
+    const Job job = with_recipe(test_job(llama_8b(), 64, 4096, 64, "pytorch-fsdp"), recipe.c_str());
+    const Step step = step_of(job, {.dp = 64, .zero_stage = 3, .recompute = Recompute::full});
+    return step.time.data_parallel + step.hidden.data_parallel;
+  };
+  const Seconds whole = moved(R"("base": "compute")"), four = moved(R"("base": "int4")"),
+                buffers = moved(R"("base": "int4", "unpacking": "elementwise")");
+  EXPECT_LT(four, 0.6 * whole);
+  EXPECT_GT(four, 0.2 * whole);
+  EXPECT_LT(buffers, four);
 }
 
 // Qwen's README, adapters over Int4 GPTQ weights on one A100: whatever the sequence, a step of eight passes over 70e9
@@ -421,6 +441,26 @@ TEST(Step, TensorGroupsOverManyNodesWaitForTheirNeighbours) {
   const Job sound = with_stack(job, [](Framework& f) { f.host.pipeline_wait = Seconds{}; });
   const Layout two_nodes{.tp = 16, .pp = 2, .dp = 4};
   EXPECT_EQ(predict(sound, two_nodes).step_time, predict(job, two_nodes).step_time);
+}
+
+// Each block is gathered twice and scattered once a micro-batch. On the stream of the kernels none of it is hidden.
+TEST(Step, WhatIsGatheredForEachLayerWaitsWithoutOverlap) {
+  const Job job = with_stack(test_job(llama_8b(), 64, 4096, 64, "torchtitan"),
+                             [](Framework& stack) { stack.overlap.fsdp_penalty = 0.2; });
+  const auto step = [&](bool gathers, bool reduces) {
+    return step_of(job, {.dp = 64, .zero_stage = 3, .overlap_grad_reduce = reduces, .overlap_param_gather = gathers});
+  };
+  const Step both = step(true, true), none = step(false, false);
+  const Seconds moved = both.time.data_parallel + both.hidden.data_parallel;
+  EXPECT_GT(both.hidden.data_parallel, 0.2 * moved);
+  EXPECT_NEAR(none.time.data_parallel / moved, 1, 1e-9);
+  EXPECT_EQ(none.hidden.data_parallel, Seconds{});
+  EXPECT_EQ(none.time.compute, both.time.compute);
+  for (const Step& one : {step(true, false), step(false, true)}) {
+    EXPECT_GT(one.time.data_parallel, both.time.data_parallel);
+    EXPECT_LT(one.time.data_parallel, none.time.data_parallel);
+    EXPECT_NEAR((one.time.data_parallel + one.hidden.data_parallel) / moved, 1, 1e-9);
+  }
 }
 
 // PyTorch, set_checkpoint_early_stop: of a Llama block's 218 M weights the last product has 59 M, and the attention's
@@ -468,6 +508,47 @@ TEST(Step, ExpertExchangeByNodeIsCheaperAcrossNodes) {
   Layout overlapped = l;
   overlapped.ep_comm_overlap = true;
   EXPECT_LT(step_of(job, overlapped).time.expert_parallel, by_node);
+}
+
+// Megatron's --no-bias-swiglu-fusion and its like: each operation reads and writes by itself, unless blocks are
+// compiled.
+TEST(Step, FusionsOffTakeTheirTraffic) {
+  const Job job = job_on("dgx-h100", 8, llama_8b(), 8192, 64);
+  const auto compute = [&](const char* kernels) {
+    return step_of(with_recipe(job, (std::string(R"({"kernels": )") + kernels + "}").c_str()), {.dp = 8}).time.compute;
+  };
+  const Seconds fused = compute("{}"), unfused = compute(R"({"unfused": true})");
+  EXPECT_GT(unfused, 1.02 * fused);
+  EXPECT_LT(unfused, 1.5 * fused);
+  EXPECT_EQ(compute(R"({"unfused": true, "compiled": true})"), fused);
+  EXPECT_TRUE(test_job(llama_8b(), 8, 4096, 64, "torchtitan").recipe.kernels.unfused) << "PyTorch's own operators";
+  EXPECT_FALSE(job.recipe.kernels.unfused);
+}
+
+// Megatron Core, --moe-shared-expert-overlap: the shared experts' products hide as much of dispatch and combine.
+TEST(Step, SharedExpertsRunBesideTheExchange) {
+  Transformer model = mixture(16, 64, 8);
+  model.shared_expert_ffn_hidden = 2048;
+  const Job apart =
+      with_recipe(job_on("dgx-h100", 64, model, 4096, 512), R"({"kernels": {"dispatcher": "all-to-all"}})");
+  const Job beside = with_recipe(apart, R"({"kernels": {"dispatcher": "all-to-all", "shared_expert_overlap": true}})");
+  const Layout l{.dp = 64, .ep = 64, .etp = 1};
+  const Step before = step_of(apart, l), after = step_of(beside, l);
+  EXPECT_EQ(before.hidden.expert_parallel, Seconds{});
+  EXPECT_GT(after.hidden.expert_parallel, Seconds{});
+  EXPECT_EQ(after.time.compute, before.time.compute);
+  const Seconds moved = before.time.expert_parallel;
+  EXPECT_NEAR((after.time.expert_parallel + after.hidden.expert_parallel) / moved, 1, 1e-9);
+  // Of three products a pass and expert width: 2 * 3 * 2048 * 2048 FLOP a token, three times over the passes.
+  const double flops = 3 * 2.0 * 3 * 2048 * 2048 * 4096 * 8 * 16, least = flops / 989e12;
+  EXPECT_LT(after.hidden.expert_parallel.value(), 3 * least);
+  EXPECT_GT(after.hidden.expert_parallel.value(), 0.5 * least);
+  EXPECT_EQ(step_of(with_recipe(job_on("dgx-h100", 64, mixture(16, 64, 8), 4096, 512),
+                                R"({"kernels": {"dispatcher": "all-to-all", "shared_expert_overlap": true}})"),
+                    l)
+                .hidden.expert_parallel,
+            Seconds{})
+      << "none to run beside it";
 }
 
 // What a GEMM exchanges follows from how it is cut, not from its widths: at ffn = tp * hidden nothing special happens.

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "meshwright/hardware/catalog.hpp"
+#include "meshwright/parallel/constraints.hpp"
 #include "meshwright/parallel/prediction.hpp"
 #include "meshwright/workload/presets.hpp"
 
@@ -18,6 +19,18 @@ Job job_of(const char* model, const char* node, int accelerators, int seq_len, i
 
 double model_tflops_per_device(const Job& job, const Prediction& p) {
   return p.model_flops / (p.step_time.value() * job.accelerators) * 1e-12;
+}
+
+// The Llama 3 Herd of Models (arXiv 2407.21783), table 4: 430 and 400 TFLOP/s a GPU with 8,192 tokens, dp 64 and 128.
+TEST(Published, Llama3OnMetasTrainer) {
+  for (const auto& [dp, tflops] : {std::pair{64, 430.0}, {128, 400.0}}) {
+    const Job job = job_of("llama-3.1-405b", "meta-24k-roce", 128 * dp, 8192, 2048, "bf16", "meta");
+    const Layout l{.tp = 8, .pp = 16, .vp = 8, .dp = dp, .zero_stage = 2, .stage_split = StageSplit::embedding};
+    const Prediction p = predict(job, l);
+    EXPECT_EQ(constraint(job, l), std::nullopt);
+    EXPECT_NEAR(model_tflops_per_device(job, p), tflops, 0.1 * tflops) << dp;
+    EXPECT_GT(p.fits_probability, 0.25) << "it ran";
+  }
 }
 
 TEST(Published, Llama31With405BOn16384H100) {

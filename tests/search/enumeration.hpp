@@ -54,8 +54,6 @@ class Enumeration {
         for (int batch = 1; batch <= std::min(max_micro_batch, job_.global_batch); batch *= 2) {
           Layout l{.tp = tp, .cp = cp, .ep = ep, .etp = etp, .micro_batch = batch};
           l.sequence_parallel = tp > 1;
-          l.overlap_grad_reduce = job_.framework.defaults.overlap_grad_reduce;
-          l.overlap_param_gather = job_.framework.defaults.overlap_param_gather;
           pipelines(l);
         }
         if (tp == 1) break;
@@ -99,6 +97,9 @@ class Enumeration {
               continue;
             }
             l.zero_stage = zero, l.hsdp_shard = shard, l.tp_comm_overlap = tensor, l.ep_comm_overlap = expert;
+            l.overlap_grad_reduce = zero == 3 || job_.framework.defaults.overlap_grad_reduce;
+            l.overlap_param_gather = zero == 3 || (job_.framework.defaults.overlap_param_gather &&
+                                                   (l.overlap_grad_reduce || !rules.gathers_beside_reduces));
             for (const Recompute r : {Recompute::none, Recompute::selective, Recompute::full}) {
               l.recompute = r, l.recompute_layers = 0;
               add(l);

@@ -79,6 +79,20 @@ TEST(Space, FixedValuesAreTriedEvenWhereTheyAreUnusual) {
   for (const Sharding& sharding : shardings(job, limits)) EXPECT_EQ(sharding.hsdp_shard, 16);
 }
 
+TEST(Space, OverlapsAreTheStacksForTheStageOrWhatIsLeft) {
+  const Job job = test_job("llama-3.1-8b", "dgx-h100", 8, 8192, 64, "deepspeed");
+  for (const Sharding& sharding : shardings(job, {})) {
+    EXPECT_EQ(sharding.overlap_grad_reduce, sharding.zero_stage == 3) << sharding.zero_stage;
+    EXPECT_EQ(sharding.overlap_param_gather, sharding.zero_stage == 3) << sharding.zero_stage;
+  }
+  Limits limits;
+  exclude(limits.filter, "overlap_grad_reduce=true", "test");
+  for (const Sharding& sharding : shardings(job, limits)) EXPECT_FALSE(sharding.overlap_grad_reduce);
+  Limits fixed;
+  fix(fixed.filter, "overlap_grad_reduce=true", "test");
+  for (const Sharding& sharding : shardings(job, fixed)) EXPECT_TRUE(sharding.overlap_grad_reduce);
+}
+
 TEST(Space, AFixedDataDegreeLeavesThePipelineTheRest) {
   const Job job = test_job("llama-3.1-8b", "dgx-h100", 8, 8192, 64);
   Limits limits;

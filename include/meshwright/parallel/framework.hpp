@@ -72,9 +72,16 @@ inline bool runs(const Framework& framework, PipelineSchedule schedule) noexcept
   return framework.rules.schedules.has(schedule);
 }
 
-/// Whether parameters are gathered behind the forward pass where a layout does not say.
-inline bool usual_param_gather(const Framework& framework, bool overlap_grad_reduce) noexcept {
-  return framework.defaults.overlap_param_gather && (overlap_grad_reduce || !framework.rules.gathers_beside_reduces);
+/// Whether gradients are reduced behind the backward pass where a layout does not say. What gathers each layer for its
+/// pass does so beside the layers before it, and scatters alike: PyTorch's FSDP always, DeepSpeed unless told
+/// (deepspeed/runtime/zero/config.py: overlap_comm is true where the stage is 3).
+inline bool usual_grad_reduce(const Framework& framework, int zero_stage) noexcept {
+  return zero_stage == 3 || framework.defaults.overlap_grad_reduce;
+}
+/// The same of parameters and the forward pass (under ZeRO-3, of both passes).
+inline bool usual_param_gather(const Framework& framework, int zero_stage, bool overlap_grad_reduce) noexcept {
+  return (zero_stage == 3 || framework.defaults.overlap_param_gather) &&
+         (overlap_grad_reduce || !framework.rules.gathers_beside_reduces);
 }
 
 /// True where the stack trains in that format; of some stacks nothing is known.

@@ -39,15 +39,17 @@ LayerMemory layer_memory(const Job& job, const Layout& layout);
 
 /// Numbers of the job that hold for every layout.
 struct MemoryConstants {
-  double frozen_bytes = 2;  ///< of a weight without gradients
-  bool adapters = false;    ///< trained parameters stand beside the model's
+  double frozen_bytes = 2, frozen_rest_bytes = 2;  ///< of a weight without gradients: of linear layers, of others
+  bool adapters = false;                           ///< trained parameters stand beside the model's
+  bool frozen_whole = false;                       ///< linear layers without gradients are whole on every rank
   double parameter_bytes = 2, gradient_bytes = 4, optimizer_bytes = 12, cached_weight_bytes = 0,
          weight_gradient_bytes = 0;
   double update_bytes = 0;  ///< of a trained parameter: intermediates of an update of all at once
   double host_optimizer_bytes = 0, host_parameter_bytes = 0;  ///< of a parameter's states in host memory
   int node_ranks = 1;                                         ///< that share it
   bool low_precision_weights = false;                         ///< linear weights are held in the GEMMs' format alone
-  double gathered_parameter_bytes = 2, gathered_gradient_bytes = 2, gathered_layers = 2;
+  double gathered_parameter_bytes = 2, gathered_linear_bytes = 2;  ///< of a parameter, of one of a linear layer
+  double gathered_gradient_bytes = 2, gathered_layers = 2;
   double gathered_parameters_least = 0, ddp_bucket_bytes = 0, fragmentation = 1;
   bool keeps_gathered_with_pipeline = false;
   ExpertFold expert_fold;

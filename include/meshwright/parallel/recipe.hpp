@@ -68,6 +68,7 @@ struct RecipeTrainable {
   StateFormat base = StateFormat::compute;  ///< of frozen weights
   Unpacking unpacking = Unpacking::fused;   ///< of those in 4 or 8 bits
   ModelParts frozen{};                      ///< without gradients though the rest has them
+  ModelParts whole{};                       ///< copied and trained whole beside adapters (PEFT's modules_to_save)
 };
 
 /// How logits become a loss.
@@ -109,12 +110,14 @@ constexpr const auto& choice_names(Dispatcher) { return dispatcher_names; }
 struct RecipeKernels {
   std::string attention = "auto";  ///< a row of data/recipes/attention.json; "auto" = the stack's best on the device
   bool compiled = false;           ///< blocks compiled into few kernels
+  bool unfused = false;            ///< each operation of norms, nonlinearities and losses is a kernel, unless compiled
   CudaGraphs cuda_graphs = CudaGraphs::none;
   NameSet<graph_part_names> graph_parts{0b1101};  ///< of a partial graph
   bool fused_router = false, fused_permute = false;
   ExpertGemm expert_gemm = ExpertGemm::streams;
   Dispatcher dispatcher = Dispatcher::all_to_all;
-  bool static_shapes = false;  ///< experts take a fixed number of tokens: the host need not wait for counts
+  bool static_shapes = false;          ///< experts take a fixed number of tokens: the host need not wait for counts
+  bool shared_expert_overlap = false;  ///< products of shared experts run beside dispatch and combine
 };
 
 /// Modules that selective recompute redoes.
@@ -177,6 +180,7 @@ constexpr void describe(PartOf<RecipeTrainable> auto& p, V&& visit) {
   visit("base", p.base);
   visit("unpacking", p.unpacking);
   visit("frozen", p.frozen);
+  visit("whole", p.whole);
 }
 template <class V>
 constexpr void describe(PartOf<RecipeLoss> auto& p, V&& visit) {
@@ -197,6 +201,7 @@ template <class V>
 constexpr void describe(PartOf<RecipeKernels> auto& p, V&& visit) {
   visit("attention", p.attention);
   visit("compiled", p.compiled);
+  visit("unfused", p.unfused);
   visit("cuda_graphs", p.cuda_graphs);
   visit("graph_parts", p.graph_parts);
   visit("fused_router", p.fused_router);
@@ -204,6 +209,7 @@ constexpr void describe(PartOf<RecipeKernels> auto& p, V&& visit) {
   visit("expert_gemm", p.expert_gemm);
   visit("dispatcher", p.dispatcher);
   visit("static_shapes", p.static_shapes);
+  visit("shared_expert_overlap", p.shared_expert_overlap);
 }
 template <class V>
 constexpr void describe(PartOf<RecipeActivations> auto& p, V&& visit) {
@@ -258,6 +264,14 @@ const DispatcherRow& dispatcher(Dispatcher kind);
 /// The row of a name, forgiving case and dashes; UnknownName(where, ...) with the nearest spelling.
 const AttentionKernel& attention_kernel(std::string_view name, const std::string& where);
 const OptimizerRow& optimizer(std::string_view name, const std::string& where);
+
+/// Whether linear layers without gradients are held in 4 or 8 bits, which products can't read.
+constexpr bool is_packed(const RecipeTrainable& t) noexcept {
+  return t.kind == TrainableKind::lora && (t.base == StateFormat::int4 || t.base == StateFormat::int8);
+}
+/// Bytes of such a weight that ZeRO-3 and FSDP gather: what bitsandbytes keeps as a parameter they cut and gather as it
+/// is (quant_storage), AutoGPTQ's integers are buffers of the layer, whole on every rank.
+double gathered_packed_bytes(const RecipeTrainable& trainable, DType compute) noexcept;
 
 /// Bytes of each trained parameter, from the states' formats.
 struct StateBytes {

@@ -13,6 +13,7 @@
 #include "meshwright/core/quantity.hpp"
 #include "meshwright/parallel/choices.hpp"
 #include "meshwright/parallel/layout.hpp"
+#include "meshwright/parallel/recipe.hpp"
 
 namespace meshwright::parallel {
 
@@ -59,6 +60,7 @@ struct StackRules {
   bool can_overlap_tp = false;                   ///< has TP communication inside the GEMMs, on request
   std::vector<std::string> precisions;           ///< that it trains in; empty: nothing is known of them
   std::vector<RankOrder> orders;                 ///< in which it can number ranks; empty: only its default
+  NameSet<recompute_module_names> recompute_modules{};  ///< of which selective recompute can be told
   bool can_overlap_ep = false;          ///< has dispatch and combine behind another micro-batch's compute, on request
   bool gathers_beside_reduces = false;  ///< parameter gathers overlap only where gradient reduction does
 };
@@ -137,7 +139,6 @@ struct StackLaunch {
 /// How well its kernels run there.
 struct StackKernels {
   std::vector<std::string> attention = {"vendor", "flash-2", "unfused"};  ///< kernels that it has, best first
-  bool fused_norms = true;                                                ///< false: unfused_bytes of operators count
   double gemm_efficiency = 1.0;          ///< what the stack's GEMM path reaches of the device's sustained rate
   double grouped_gemm_efficiency = 1.0;  ///< what its GEMMs of several experts reach of one of the same work
   double attention_efficiency = 1.0;     ///< what its fused attention kernels reach of the device's best
@@ -169,6 +170,7 @@ constexpr void describe(PartOf<StackRules> auto& p, V&& visit) {
   visit("gathers_beside_reduces", p.gathers_beside_reduces);
   visit("precisions", p.precisions);
   visit("orders", p.orders);
+  visit("recompute_modules", p.recompute_modules);
 }
 template <class V>
 constexpr void describe(PartOf<StackDefaults> auto& p, V&& visit) {
@@ -234,7 +236,6 @@ constexpr void describe(PartOf<StackLaunch> auto& p, V&& visit) {
 template <class V>
 constexpr void describe(PartOf<StackKernels> auto& p, V&& visit) {
   visit("attention", p.attention);
-  visit("fused_norms", p.fused_norms);
   visit("gemm_efficiency", p.gemm_efficiency);
   visit("grouped_gemm_efficiency", p.grouped_gemm_efficiency);
   visit("attention_efficiency", p.attention_efficiency);

@@ -44,6 +44,7 @@ struct BlockCost {
   KernelTimes selective_kernels, again_kernels;   ///< of what selective and full recompute do again
   double parameters = 0;                          ///< held by a rank, without routed experts
   double expert_parameters = 0;                   ///< routed experts held by a rank
+  double packed = 0, expert_packed = 0;           ///< of both, those at rest in 4 or 8 bits
   double tensors = 0;                             ///< parameter tensors with gradients
   std::array<Seconds, 3> moved;                   ///< by Recompute: what is kept, over the link to host memory, one way
   double trained = 0, expert_trained = 0;         ///< of those, or beside them (adapters): what has gradients
@@ -100,7 +101,7 @@ struct StepConstants {
   int global_batch = 0;
   bool tied_embeddings = false;
   Seconds optimizer_per_parameter;  ///< of the update: HBM traffic, or the host's with its PCIe traffic
-  double reduce_bytes = 4, parameter_bytes = 2, bucket_parameters = 40e6;
+  double reduce_bytes = 4, parameter_bytes = 2, packed_bytes = 0, bucket_parameters = 40e6;
   double bucket_per_rank = 0;
   bool sharded_all_reduce = false;
   Seconds gather_slice;

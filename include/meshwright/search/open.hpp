@@ -1,7 +1,7 @@
 #pragma once
 // What a job states and a caller leaves open all the same: the precision, the stack, states on the host, and what
-// stacks do in one way unless told: the order of ranks, the exchange among context ranks, which layers are computed
-// again.
+// stacks do in one way unless told: the order of ranks, the exchange among context ranks, which layers and modules are
+// computed again.
 #include <string>
 #include <vector>
 
@@ -18,7 +18,7 @@ struct Variant {
 };
 
 /// Names of what can be left open: "precision", "framework", "offload", "order", "cp_kind",
-/// "recompute_layers".
+/// "recompute_layers", "recompute_modules".
 const std::vector<std::string>& open_choices();
 
 /// A search of every combination of the choices in `open` that the device and the stack have, best first, those in

@@ -36,9 +36,11 @@ std::vector<int> virtual_stages(const Job& job, const Limits& limits, int pp);
 /// Schedules that differ in time for this many stages and virtual stages.
 std::vector<PipelineSchedule> schedules(const Framework& framework, const Limits& limits, int pp, int vp);
 
-/// ZeRO stages and HSDP shards of the stack.
+/// ZeRO stages and HSDP shards of the stack, with the overlaps that it has there unless the filter says otherwise.
 struct Sharding {
   int zero_stage = 0, hsdp_shard = 0;
+  bool overlap_grad_reduce = true, overlap_param_gather = true;
+  void give(Layout& layout) const noexcept;
 };
 std::vector<Sharding> shardings(const Job& job, const Limits& limits);
 

@@ -10,6 +10,8 @@
 namespace meshwright::workload {
 
 const std::vector<Transformer>& model_presets();
+/// The preset of that name or alias, forgiving case, dashes, owner and tuning suffix; none where there is none.
+const Transformer* find_preset(std::string_view name);
 /// A preset by name (forgiving case and dashes) or, for a path that ends in .json, a Hugging Face config or a model
 /// file.
 Transformer load_model(std::string_view name_or_path, const std::string& where = "--model");
