@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "interrupt.hpp"
+#include "meshwright/capacity/objectives.hpp"
 #include "meshwright/core/units.hpp"
 #include "meshwright/search/counts.hpp"
 #include "progress.hpp"
@@ -74,7 +75,7 @@ std::string without_order(std::string_view text, std::optional<RankOrder>& order
 std::string objective_names() {
   std::string out;
   for (const Objective& row : objectives()) out += (out.empty() ? "" : ", ") + row.name;
-  return out + ", goodput, cost, energy";  // those of capacity/objectives.hpp
+  return fmt::format("{}, {}", out, fmt::join(capacity::run_objective_names, ", "));
 }
 
 }  // namespace
