@@ -9,11 +9,6 @@
 namespace meshwright::calibrate {
 namespace {
 
-int stage_of(int rank, const Job& job, const Layout& layout) {
-  const int a_stage = std::max(1, job.accelerators / layout.pp);
-  return std::min(layout.pp - 1, rank / a_stage);
-}
-
 /// The prediction in a trace's terms for one stage.
 ExpectedStep expected_step(const Job& job, const Prediction& p, int stage) {
   const KernelTimes kernels = stage_kernels(job, p.layout, stage);
@@ -60,7 +55,7 @@ TraceComparison compare_traces(const Job& job, const Prediction& prediction, std
     }
     TracedRank r;
     r.traced = traced_step(trace, prediction.layout);
-    r.stage = stage_of(trace.rank, job, prediction.layout);
+    r.stage = pipeline_stage(prediction.layout, job.framework, trace.rank);
     r.expected = expected_step(job, prediction, r.stage);
     result.ranks.push_back({r.traced, r.stage, terms_of(r.traced, r.expected), r.expected.step});
     ranks.push_back(std::move(r));

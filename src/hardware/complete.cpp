@@ -198,6 +198,7 @@ class Completion {
     if (there > most || used > most || all > most)
       throw Error(spec_.where, fmt::format("found {} nodes of {} accelerators, expected at most {} accelerators in all",
                                            there, node.accelerators, most));
+    cluster_.pod_edge = static_cast<int>(std::lround(std::sqrt(domain)));
     if (there > 0) cluster_.scale_up_domains = static_cast<int>((all + domain - 1) / domain);
     cluster_.nodes = std::max(there, 1);
     if (used > 0 && there > 0 && used > all)

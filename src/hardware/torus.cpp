@@ -1,5 +1,6 @@
 #include "meshwright/hardware/torus.hpp"
 
+#include <algorithm>
 #include <charconv>
 
 #include "meshwright/hardware/network.hpp"
@@ -10,6 +11,16 @@ long long TorusSlice::chips() const {
   long long product = 1;
   for (const int e : edge) product *= e;
   return product;
+}
+
+std::vector<bool> closed_edges(std::span<const int> edge, int pod_edge) {
+  long long chips = 1;
+  for (const int e : edge) chips *= e;
+  const bool cubes = edge.size() == 3;
+  const int whole = cubes ? cube_edge : std::max(1, pod_edge);
+  std::vector<bool> closed;
+  for (const int e : edge) closed.push_back(e > 2 && e % whole == 0 && (!cubes || chips % cube_chips == 0));
+  return closed;
 }
 
 std::string_view torus_kind(std::string_view topology) {

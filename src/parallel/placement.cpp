@@ -102,6 +102,11 @@ Groups groups(const Layout& l, const Framework& stack) noexcept {
           .expert_data = experts.of(Axis::dp)};
 }
 
+int pipeline_stage(const Layout& layout, const Framework& framework, int rank) noexcept {
+  const Group pipeline = groups(layout, framework).pipeline;
+  return rank / std::max(1, pipeline.stride) % std::max(1, pipeline.size);
+}
+
 const RankOrder& rank_order(const Layout& layout, const Framework& stack) noexcept {
   return layout.order ? *layout.order : stack.defaults.order;
 }

@@ -20,8 +20,12 @@ Fabric torus_fabric(const Cluster& cluster) {
   const int chips = std::min(cluster.accelerators(), std::max(1, cluster.node.scale_up_domain));
   const BytesPerSecond link = cluster.node.scale_up_bandwidth / (2.0 * dimensions);
   const auto stated = hardware::stated_slice(cluster.network.topology);
-  Fabric f = stated && stated->chips() == chips ? build_torus(stated->edge, link, true, stated->twisted)
-                                                : build_torus(torus_shape(chips, dimensions), link);
+  const bool as_stated = stated && stated->chips() == chips, twisted = as_stated && stated->twisted;
+  const std::vector<int> edge = as_stated ? stated->edge : torus_shape(chips, dimensions);
+  // A twist is one of the ways round.
+  const std::vector<bool> closed =
+      twisted ? std::vector<bool>(edge.size(), true) : hardware::closed_edges(edge, cluster.pod_edge);
+  Fabric f = build_torus(edge, link, closed, twisted);
   f.hosts = std::max(1, chips / std::max(1, cluster.node.accelerators));
   if (cluster.accelerators() > chips)
     f.assumptions.push_back("graph shows one slice of " + std::to_string(chips) +

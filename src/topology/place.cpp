@@ -52,12 +52,10 @@ void add_torus(const Cluster& cluster, std::vector<Enclosure>& units) {
   const std::vector<int> shape = stated && stated->chips() == chips ? stated->edge : torus_shape(chips, dimensions);
   const BytesPerSecond link = node.scale_up_bandwidth / (2.0 * dimensions);
   const Seconds hop = scale_up_latency(cluster);
+  const std::vector<bool> closed = hardware::closed_edges(shape, cluster.pod_edge);
   long long reach = 1;
   for (std::size_t d = 0; d < shape.size(); ++d) {
     reach *= shape[d];
-    // Optical switches close rings in whole cubes (TPU v4, ISCA 2023); a 2D pod wraps only at its full edge.
-    const int full_edge = dimensions == 3 ? 4 : static_cast<int>(std::lround(std::sqrt(node.scale_up_domain)));
-    const bool wraps = shape[d] > 2 && shape[d] % full_edge == 0 && (dimensions == 2 || chips % 64 == 0);
     units.push_back(
         {.reach = reach,
          .level = {.latency = hop,
@@ -68,7 +66,7 @@ void add_torus(const Cluster& cluster, std::vector<Enclosure>& units) {
                        std::string(1, static_cast<char>('x' + d)), shape[d])},
          .torus = true,
          .edge = shape[d],
-         .wraps = wraps});
+         .wraps = closed[d]});
   }
 }
 
@@ -204,7 +202,7 @@ void share_torus(const Enclosure& unit, int members, long long step, Level& leve
 }  // namespace
 
 std::vector<int> torus_shape(int accelerators, int dimensions) {
-  const int grain = dimensions == 3 && accelerators % 64 == 0 ? 4 : 1;
+  const int grain = dimensions == 3 && accelerators % hardware::cube_chips == 0 ? hardware::cube_edge : 1;
   std::vector<int> best{accelerators};
   double least = 1e300;
   const auto consider = [&](std::vector<int> edges) {

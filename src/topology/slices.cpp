@@ -6,13 +6,14 @@
 #include <algorithm>
 #include <numeric>
 
+#include "meshwright/hardware/torus.hpp"
 #include "meshwright/topology/analysis.hpp"
 #include "meshwright/topology/flows.hpp"
 
 namespace meshwright::topology {
 namespace {
 
-constexpr int cube_edge = 4;
+using hardware::cube_edge;
 
 /// Load of the busiest link when every chip sends one byte to every other. Tori look alike from every chip, so the
 /// flows of chip 0 tell what all load: links of one dimension and direction carry the same.
@@ -36,7 +37,7 @@ bool can_twist(const std::vector<int>& e) {
 
 std::vector<std::vector<int>> boxes(int chips) {
   std::vector<std::vector<int>> out;
-  const int grain = chips % 64 == 0 ? cube_edge : 1;
+  const int grain = chips % hardware::cube_chips == 0 ? cube_edge : 1;
   for (int a = grain; a <= chips; a += grain)
     for (int b = a; chips % a == 0 && b <= chips / a; b += grain)
       if (chips / a % b == 0 && chips / a / b >= b && chips / a / b % grain == 0) out.push_back({a, b, chips / a / b});
@@ -49,7 +50,8 @@ std::string SliceShape::text() const { return fmt::format("{}{}", fmt::join(edge
 
 SliceShape evaluate_slice(std::vector<int> edge, BytesPerSecond link, bool twisted) {
   std::sort(edge.begin(), edge.end());
-  const bool wraps = edge.front() >= cube_edge;  // optical switches close rings of whole cubes only
+  const std::vector<bool> closed = hardware::closed_edges(edge, 0);
+  const bool wraps = std::ranges::find(closed, false) == closed.end();
   const Fabric f = build_torus(edge, link, wraps, twisted);
   SliceShape shape{.edge = edge, .twisted = twisted};
   shape.bisection = bisection_closed_form(f);

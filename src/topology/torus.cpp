@@ -112,12 +112,16 @@ void append_torus_route(const Fabric& f, int source, int target, Route& out) {
 }
 
 Fabric build_torus(const std::vector<int>& edge, BytesPerSecond link, bool wraps, bool twisted) {
+  return build_torus(edge, link, std::vector<bool>(edge.size(), wraps), twisted);
+}
+
+Fabric build_torus(const std::vector<int>& edge, BytesPerSecond link, const std::vector<bool>& closed, bool twisted) {
   Fabric f;
   f.name = twisted ? "twisted torus" : "torus";
   f.torus.edge = edge;
   const std::size_t dims = edge.size();
   f.torus.twist.assign(dims, std::vector<int>(dims, 0));
-  for (const int e : edge) f.torus.wraps.push_back(wraps && e > 2);
+  for (std::size_t d = 0; d < dims; ++d) f.torus.wraps.push_back(closed[d] && edge[d] > 2);
   if (twisted)
     for (std::size_t d = 0; d < dims; ++d)
       for (std::size_t o = 0; o < dims; ++o)

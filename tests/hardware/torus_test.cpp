@@ -47,5 +47,15 @@ TEST(TorusSlice, HasTheClustersChips) {
   EXPECT_THAT(refusal("torus-3e 8x8x16"), HasSubstr("torus-3d"));
 }
 
+TEST(ClosedEdges, AreThoseOfWholeCubesAndOfWholePods) {
+  const auto closed = [](std::vector<int> edge, int pod_edge) { return closed_edges(edge, pod_edge); };
+  EXPECT_THAT(closed({4, 4, 8}, 0), ElementsAre(true, true, true));
+  EXPECT_THAT(closed({2, 2, 4}, 0), ElementsAre(false, false, false)) << "less than a cube";
+  EXPECT_THAT(closed({4, 4, 5}, 0), ElementsAre(false, false, false));
+  EXPECT_THAT(closed({16, 16}, 16), ElementsAre(true, true));
+  EXPECT_THAT(closed({8, 16}, 16), ElementsAre(false, true));
+  EXPECT_THAT(closed({8, 8}, 16), ElementsAre(false, false)) << "a slice of a pod of 16 x 16";
+}
+
 }  // namespace
 }  // namespace meshwright::hardware

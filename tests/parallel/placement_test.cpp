@@ -42,6 +42,10 @@ TEST(Groups, FollowTheOrder) {
   const Groups first = groups({.tp = 2, .pp = 4, .dp = 2, .order = early}, megatron());
   EXPECT_EQ(ranks(first.pipeline), (std::set<int>{0, 2, 4, 6}));
   EXPECT_EQ(ranks(first.data), (std::set<int>{0, 8}));
+  const auto stage = [](const Layout& l, int rank) { return pipeline_stage(l, megatron(), rank); };
+  for (const int rank : {0, 3, 4, 15}) EXPECT_EQ(stage({.tp = 2, .pp = 4, .dp = 2}, rank), rank / 4);
+  for (const int rank : {0, 3, 4, 15})
+    EXPECT_EQ(stage({.tp = 2, .pp = 4, .dp = 2, .order = early}, rank), rank / 2 % 4);
 }
 
 // dp and cp are no neighbours: the group is blocks of context ranks.

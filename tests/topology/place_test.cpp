@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <tuple>
+
 #include "meshwright/hardware/catalog.hpp"
+#include "meshwright/topology/fabric.hpp"
 #include "meshwright/topology/tiers.hpp"
 #include "topology/clusters.hpp"
 
@@ -214,6 +218,23 @@ TEST(Place, GroupsLieInsideDomainsWhereTheyAllFindRoom) {
   EXPECT_EQ(inside(make_cluster(catalog, "gb200-nvl72", 0, 288), 32, 1), 32) << "as many racks as it takes";
   EXPECT_EQ(inside(make_cluster(catalog, "gb200-nvl72", 72), 36, 1), 36);
   EXPECT_EQ(inside(make_cluster(catalog, "dgx-h100", 3), 3, 1), 1) << "24 ranks fill three nodes: 3 does not divide 8";
+}
+
+// A slice of TPU v5e is a mesh, however square; the graph and the levels close the same edges.
+TEST(PlaceGroup, SlicesOfPodsAreMeshes) {
+  for (const auto& [name, chips, closed] : {std::tuple{"tpu-v5e-pod", 16, 0},
+                                            {"tpu-v5e-pod", 64, 0},
+                                            {"tpu-v5e-pod", 128, 1},
+                                            {"tpu-v5e-pod", 256, 2},
+                                            {"tpu-v4-pod", 16, 0},
+                                            {"tpu-v4-pod", 128, 3}}) {
+    const Cluster cluster = complete({.of = name, .accelerators = chips}, builtin_catalog());
+    const Fabric fabric = build_fabric(cluster);
+    EXPECT_EQ(std::ranges::count(fabric.torus.wraps, true), closed) << name << " " << chips;
+    int rings = 0;
+    for (const Level& level : place_group(cluster, chips, 1).levels) rings += level.rings == 2 ? 1 : 0;
+    EXPECT_EQ(rings, closed) << name << " " << chips;
+  }
 }
 
 }  // namespace

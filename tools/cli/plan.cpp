@@ -313,7 +313,8 @@ void refuse_unused(const Options& options, const std::vector<Objective>& of_runs
   for (const auto& [flag, value] :
        {std::pair{"--gpu-hour", &options.run.gpu_hour}, {"--assume", &options.run.assume}}) {
     if (!value->empty())
-      throw Error(flag, "has a meaning with --tokens, or an objective of runs (goodput, cost, energy) only");
+      throw Error(flag, fmt::format("has a meaning with --tokens, or an objective of runs ({}) only",
+                                    fmt::join(capacity::run_objective_names, ", ")));
   }
 }
 

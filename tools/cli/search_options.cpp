@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "interrupt.hpp"
+#include "meshwright/capacity/objectives.hpp"
 #include "meshwright/core/units.hpp"
 #include "meshwright/search/counts.hpp"
 #include "progress.hpp"
@@ -55,7 +56,7 @@ std::string without_order(std::string_view text, std::optional<RankOrder>& order
 std::string objective_names() {
   std::string out;
   for (const Objective& row : objectives()) out += (out.empty() ? "" : ", ") + row.name;
-  return out + ", goodput, cost, energy";  // those of capacity/objectives.hpp
+  return fmt::format("{}, {}", out, fmt::join(capacity::run_objective_names, ", "));
 }
 
 }  // namespace

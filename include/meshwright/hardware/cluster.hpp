@@ -78,7 +78,8 @@ struct Cluster {
   Accelerator accelerator;
   int nodes = 1;
   int scale_up_domains =
-      0;  ///< domains that a job may spread over; 0 = as many as it likes (no count of nodes was said)
+      0;             ///< domains that a job may spread over; 0 = as many as it likes (no count of nodes was said)
+  int pod_edge = 0;  ///< tori in two dimensions: chips along the edge of the pod, of which a job may take a slice
   Network network;
   Link scale_up_link;  ///< nameless where the accelerator has none
   Link pcie_link;      ///< of the node; the usual generation where the node states none

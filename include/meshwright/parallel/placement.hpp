@@ -64,6 +64,8 @@ ContextKind context_kind(const Layout& layout, const Framework& framework) noexc
 /// The groups under the layout's order of ranks, or the stack's. Dense axes are numbered as the order says; routed
 /// experts by the same order with ep in place of cp (Megatron Core, parallel_state.py: two rank generators).
 Groups groups(const Layout& layout, const Framework& framework) noexcept;
+/// The pipeline stage of a rank under that order.
+int pipeline_stage(const Layout& layout, const Framework& framework, int rank) noexcept;
 /// The order in which ranks are numbered: the layout's, or the stack's default.
 const RankOrder& rank_order(const Layout& layout, const Framework& framework) noexcept;
 /// The layout with the stack's defaults of etp and, with context parallelism, of cp_kind stated.

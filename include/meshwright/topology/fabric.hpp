@@ -113,6 +113,8 @@ Fabric build_fabric(const Cluster& cluster);
 /// A torus of `edge`s, x fastest; `link` is the bandwidth of one link and direction. `twisted` shifts the wrap-around
 /// of each short dimension by half of the dimensions twice as long (Camara et al. 2010; TPU v4, arXiv 2304.01433).
 Fabric build_torus(const std::vector<int>& edge, BytesPerSecond link, bool wraps = true, bool twisted = false);
+/// The same with the edges that close into rings.
+Fabric build_torus(const std::vector<int>& edge, BytesPerSecond link, const std::vector<bool>& closed, bool twisted);
 
 /// Recomputes bundle capacities after link capacities were changed.
 void refresh_bundles(Fabric& fabric);
