@@ -62,6 +62,7 @@ CLI::Validator whole_number(long long least, long long most);
 CLI::Validator whole_size(int least, int most);
 CLI::Validator decimal_number(double least, double most);
 CLI::Validator some_text();
+CLI::Validator one_of(std::vector<std::string> names);
 CLI::Validator overlay_folder();
 /// A file that can be written as far as its folder tells, and a .json file or a folder: what cannot is said before the
 /// work.
