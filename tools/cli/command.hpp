@@ -23,7 +23,7 @@ namespace meshwright::cli {
 
 /// Options of the program, before or behind the command's name.
 struct Globals {
-  std::filesystem::path hardware;  ///< --hardware DIR: overlays of the hardware database
+  std::filesystem::path hardware;  ///< --hardware PATH: overlays of the hardware database
 };
 
 /// The command answered, and the answer is no. Its text, if any, goes to stderr.
