@@ -113,6 +113,11 @@ def test_flags_come_back_as_the_layout(meshwright, tmp_path, framework, model, g
         assert job["layout"].get(key, 1 if isinstance(best[key], int) else best[key]) == best[key], key
 
 
+def test_a_job_file_needs_no_import(meshwright):
+    path = "examples/llama-3.1-405b.json"
+    refused(meshwright("import", "launch", path, "--cluster", "dgx-h100"), path, "a job file already", f"meshwright predict {path}")
+
+
 def test_gpus_are_those_of_a_cluster_that_says_how_many(meshwright, tmp_path):
     path, cluster = tmp_path / "args.sh", tmp_path / "mine.yaml"
     path.write_text(ARGUMENTS + "\n")

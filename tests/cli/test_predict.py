@@ -50,6 +50,26 @@ def test_refused_layouts_are_answers(layout, rule, parts, meshwright, tmp_path):
     assert "The nearest layouts that run" in people.stdout and rule.split("%")[0] in people.stdout
 
 
+def test_options_of_plan_replace_what_the_job_says(meshwright, tmp_path):
+    job = tmp_path / "job.json"
+    job.write_text(json.dumps({"model": "llama-3.2-1b", "cluster": "dgx-h100", "nodes": 4, "seq_len": 4096, "global_batch": 128}))
+
+    def best(*options):
+        result = meshwright("plan", job, "--top", 1, "--json", *options)
+        assert result.returncode == 0, result.stderr
+        return {key: json.loads(result.stdout)["best"][key] for key in ("layout", "step_time_s", "placement")}
+
+    def asked(*cluster):
+        ask = ["--model", "llama-3.2-1b", "--seq-len", 4096, "--global-batch", 128, "--top", 1, "--json", "--cluster"]
+        best = json.loads(meshwright("plan", *ask, *cluster).stdout)["best"]
+        return {key: best[key] for key in ("layout", "step_time_s", "placement")}
+
+    assert best() == asked("dgx-h100", "--nodes", 4)
+    assert best("--nodes", 8) == asked("dgx-h100", "--nodes", 8)
+    assert best("--gpus", 16) == asked("dgx-h100", "--gpus", 16)
+    assert best("--cluster", "dgx-b200") == asked("dgx-b200", "--nodes", 4)
+
+
 def test_a_job_without_a_layout_is_for_plan(meshwright, tmp_path):
     path = written(tmp_path)
     refused(meshwright("predict", path), "/layout", f"meshwright plan {path}")

@@ -63,6 +63,16 @@ def test_color(meshwright):
     refused(meshwright(*PLAN, "--color", "sometimes"), "--color", "always")
 
 
+@pytest.mark.parametrize(("command", "words"), [
+    (["hardware", "list", "gpus"], ["kind", "found 'gpus'", "accelerators"]),
+    (["hardware", "list", "node"], ["kind", "found 'node'", "nodes"]),
+    (["schema", "jobb"], ["kind", "found 'jobb'", "expected one of job"]),
+    (["completion", "tcsh"], ["shell", "found 'tcsh'", "zsh"]),
+])
+def test_words_of_a_list_are_named(meshwright, command, words):
+    refused(meshwright(*command), *words)
+
+
 def test_hardware_behind_the_command(meshwright, tmp_path):
     (tmp_path / "mine.yaml").write_text("nodes: [{name: my-node, accelerator: H100-SXM5-80GB, accelerators: 8,\n"
                                         "  scale_up: switched, nics: 8, nic: connectx-7, fabric: infiniband}]\n")

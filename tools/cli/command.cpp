@@ -1,7 +1,9 @@
 #include "command.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <iostream>
@@ -176,6 +178,15 @@ CLI::Validator decimal_number(double least, double most) {
 
 CLI::Validator some_text() {
   return CLI::Validator([](const std::string& text) { return text.empty() ? "found an empty text" : ""; }, "");
+}
+
+CLI::Validator one_of(std::vector<std::string> names) {
+  std::string shown = fmt::format("{{{}}}", fmt::join(names, ","));
+  const auto check = [names = std::move(names)](const std::string& text) -> std::string {
+    if (std::ranges::find(names, text) != names.end()) return "";
+    return fmt::format("found '{}', expected one of {}", text, fmt::join(names, ", "));
+  };
+  return CLI::Validator(check, std::move(shown));
 }
 
 CLI::Validator overlay_folder() {

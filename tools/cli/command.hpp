@@ -23,7 +23,7 @@ namespace meshwright::cli {
 
 /// Options of the program, before or behind the command's name.
 struct Globals {
-  std::filesystem::path hardware;  ///< --hardware DIR: overlays of the hardware database
+  std::filesystem::path hardware;  ///< --hardware PATH: overlays of the hardware database
 };
 
 /// The command answered, and the answer is no. Its text, if any, goes to stderr.
@@ -62,6 +62,7 @@ CLI::Validator whole_number(long long least, long long most);
 CLI::Validator whole_size(int least, int most);
 CLI::Validator decimal_number(double least, double most);
 CLI::Validator some_text();
+CLI::Validator one_of(std::vector<std::string> names);
 CLI::Validator overlay_folder();
 /// A file that can be written as far as its folder tells, and a .json file or a folder: what cannot is said before the
 /// work.

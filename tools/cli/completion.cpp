@@ -150,7 +150,7 @@ void add_completion(CLI::App& command, const Globals&) {
   command.add_option("shell", *shell, "bash, zsh or fish")
       ->required()
       ->type_name("SHELL")
-      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+      ->check(one_of({"bash", "zsh", "fish"}));
   command.callback([shell, &command] {
     const std::vector<CommandFacts> tree = command_tree(command);
     prints_data();

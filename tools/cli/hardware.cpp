@@ -225,13 +225,13 @@ void add_hardware(CLI::App& command, const Globals& globals) {
   const auto options = std::make_shared<Options>();
   const std::vector<std::string> all = names_of_kinds(&Kind::all);
   CLI::App* listing = command.add_subcommand("list", fmt::format("Tables of {}", fmt::join(all, ", ")));
-  listing->add_option("kind", options->kind, fmt::format("One of {}", fmt::join(all, ", ")))->check(CLI::IsMember(all));
+  listing->add_option("kind", options->kind, fmt::format("One of {}", fmt::join(all, ", ")))->check(one_of(all));
   listing->add_flag("--json", options->json, "Names as one JSON document");
   listing->callback([options, &globals] { list(*options, globals); });
   CLI::App* showing = command.add_subcommand("show", "Every figure of one entry, with sources");
   showing->add_option("name", options->name, "Name or alias")->required();
   showing->add_option("--kind", options->kind, "Where several kinds share a name")
-      ->check(CLI::IsMember(names_of_kinds(&Kind::one)));
+      ->check(one_of(names_of_kinds(&Kind::one)));
   showing->add_flag("--json", options->json, "One JSON document, numbers in base units");
   showing->callback([options, &globals] { show(*options, globals); });
 }

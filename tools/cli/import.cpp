@@ -7,6 +7,7 @@
 #include "command.hpp"
 #include "log_options.hpp"
 #include "meshwright/calibrate/run_logs.hpp"
+#include "meshwright/core/document.hpp"
 #include "meshwright/core/reader.hpp"
 #include "meshwright/hardware/cluster_file.hpp"
 #include "meshwright/parallel/job.hpp"
@@ -29,7 +30,22 @@ int all_of(const LogCompletion& said, const Catalog& catalog) {
   return whole.scale_up_domains > 0 || spec.accelerators > 0 ? whole.accelerators() : 0;
 }
 
+/// No stack's configuration has all of these.
+bool is_job(const std::string& path) {
+  if (!is_document_file(path)) return false;
+  try {
+    const Reader file = Reader::file(path);
+    return file.is_object() && file.has("model") && file.has("cluster") && file.has("global_batch");
+  } catch (const Error&) {
+    return false;  // said where it is read
+  }
+}
+
 void run(const Options& o, const Globals& globals) {
+  if (is_job(o.file))
+    throw Error(o.file, fmt::format("is a job file already; explain it with: meshwright predict {0}, or plan it with: "
+                                    "meshwright plan {0}",
+                                    o.file));
   const Catalog catalog = load_catalog(globals.hardware);
   const RunLog launch = read_launch(o.file, o.framework);
   LogCompletion completion = o.completion;

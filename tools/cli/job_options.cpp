@@ -42,6 +42,24 @@ void require_all(const JobOptions& o) {
   require(o.seq_len > 0, "--seq-len");
 }
 
+/// How many nodes or accelerators: what options say of either replaces both of the file.
+struct Counts {
+  int nodes = 0, gpus = 0;
+  bool any() const { return nodes > 0 || gpus > 0; }
+};
+
+Counts counts_of(const Reader& job) {
+  const auto gpus = job.find("gpus");
+  return {job.integer_or("nodes", 0, 1, largest_count), gpus ? read_size(*gpus, 1, largest_count) : 0};
+}
+
+Reader without_counts(const Reader& job, const std::string& name) {
+  if (!job.is_object()) return job;
+  auto members = nlohmann::ordered_json::parse(job.dump());
+  members.erase("nodes"), members.erase("gpus");
+  return Reader::text(json_text(members), name);
+}
+
 }  // namespace
 
 void add_job_options(CLI::App& command, JobOptions& o) {
@@ -82,14 +100,21 @@ void add_job_options(CLI::App& command, JobOptions& o) {
 
 JobSpec job_spec(const JobOptions& o) {
   JobSpec spec{.places = {"--", Places::Spelling::flag}};
-  o.job.empty() ? require_all(o) : void(spec = read_job_spec(Reader::file(o.job)));
+  Counts counts{o.nodes, o.gpus};
+  if (o.job.empty()) {
+    require_all(o);
+  } else {
+    const Reader file = Reader::file(o.job);
+    spec = read_job_spec(counts.any() ? without_counts(file, o.job) : file);
+    if (!counts.any() && !o.cluster.empty()) counts = counts_of(file);  // as many of another cluster
+  }
   const auto put = [](const auto& said, auto& member) {
     if (said != std::remove_cvref_t<decltype(said)>{}) member = said;
   };
   if (!o.model.empty()) spec.model = o.model, spec.shape.reset();
   if (!o.cluster.empty()) spec.cluster = cluster_spec_of(o.cluster, "--cluster");
   const std::string of_file = o.cluster.empty() ? o.job : o.cluster;
-  spec.cluster = narrowed(std::move(spec.cluster), o.nodes, o.gpus, of_file);
+  spec.cluster = narrowed(std::move(spec.cluster), counts.nodes, counts.gpus, of_file);
   put(o.seq_len, spec.seq_len), put(o.global_batch, spec.global_batch);
   put(o.precision, spec.precision), put(o.framework, spec.framework);
   if (!o.framework.empty()) spec.framework_version.clear();

@@ -40,7 +40,7 @@ void define(CLI::App& root, Globals& globals) {
   root.add_option_function<std::string>(
           "--color", [](const std::string& when) { set_color(when); },
           "When to style: auto, always, never; auto by default")
-      ->check(CLI::IsMember({"auto", "always", "never"}))
+      ->check(one_of({"auto", "always", "never"}))
       ->type_name("WHEN");
   for (const Command& row : commands()) {
     CLI::App* command = root.add_subcommand(std::string(row.name), std::string(row.summary));

@@ -47,7 +47,7 @@ void add_schema(CLI::App& command, const Globals&) {
   command.add_option("kind", *kind, fmt::format("{}", fmt::join(kind_names(), ", ")))
       ->required()
       ->type_name("KIND")
-      ->check(CLI::IsMember(kind_names()));
+      ->check(one_of(kind_names()));
   command.callback([kind] { run(*kind); });
 }
 
