@@ -45,6 +45,7 @@ py::tuple fitted_runs(const Paths& files, const std::optional<std::filesystem::p
     const std::vector<OwnRun> runs = own_runs(runs_of(files, catalog, completion));
     if (runs.empty()) throw Error(files.front().string(), "no run that can be predicted, with a measured step");
     fit = fit_own(runs);
+    fit.memory = fit_own_memory(runs);
     overlay = own_overlay_json(fit, runs, catalog, description);
   }
   py::list figures;

@@ -94,19 +94,25 @@ std::vector<OwnRun> own_runs(std::span<const RunRecord> records, const Spread& s
     OwnRun run;
     double log = 0;
     int count = 0;
+    double log_peak = 0;
+    int peaks = 0;
   };
   std::map<std::string, Sum> merged;
   for (const RunRecord& record : records) {
     if (record.skipped || !record.state.empty() || !record.measured.step_time) continue;
-    const auto same = merged.try_emplace(configuration_of(record), Sum{{record.job, record.layout, {}}, 0, 0}).first;
+    const auto same = merged.try_emplace(configuration_of(record), Sum{{record.job, record.layout, {}}}).first;
     same->second.log += std::log(record.measured.step_time->value());
     ++same->second.count;
     same->second.run.traits = traits_of(record, spread);
     same->second.run.id = record.id;
+    if (!record.measured.peak_memory || record.measured.peak_memory->value() <= 0) continue;
+    same->second.log_peak += std::log(record.measured.peak_memory->value());
+    ++same->second.peaks;
   }
   std::vector<OwnRun> runs;
   for (auto& [key, sum] : merged) {
     sum.run.measured = Seconds::base(std::exp(sum.log / sum.count));
+    if (sum.peaks > 0) sum.run.peak = Bytes::base(std::exp(sum.log_peak / sum.peaks));
     runs.push_back(std::move(sum.run));
   }
   return runs;
@@ -191,7 +197,14 @@ OwnFit fit_own(std::span<const OwnRun> runs, const Spread& spread) {
   return fit;
 }
 
-Job with_own(const Job& job, const OwnFit& fit) { return moved(job, fit.figures); }
+Job with_own(const Job& job, const OwnFit& fit) {
+  const auto same = std::ranges::find(fit.memory, run_field("work.time").owner(job), &OwnMemory::owner);
+  const Job now = moved(job, fit.figures);
+  if (same == fit.memory.end()) return now;
+  return with_figures(now, [times = same->after, spread = same->spread_after](Figures& f) {
+    f.framework.work_memory = times, f.framework.work_memory_spread = spread;
+  });
+}
 
 std::vector<NextRun> next_runs(const Job& job, std::span<const Layout> candidates, const OwnFit& fit, std::size_t count,
                                const Spread& spread) {

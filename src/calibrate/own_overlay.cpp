@@ -14,6 +14,20 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+Json memory_json(const OwnFit& fit) {
+  Json rows = Json::array();
+  for (const OwnMemory& m : fit.memory) {
+    rows.push_back({{"of", m.owner},
+                    {"runs", m.runs},
+                    {"after", rounded(m.after)},
+                    {"log_spread_before", rounded(m.spread_before)},
+                    {"log_spread_after", rounded(m.spread_after)},
+                    {"mean_error_before", rounded(m.error_before)},
+                    {"mean_error_after", rounded(m.error_after)}});
+  }
+  return rows;
+}
+
 Json figures_json(const OwnFit& fit) {
   Json figures = Json::array();
   for (const OwnFigure& f : fit.figures) {
@@ -29,7 +43,8 @@ Json figures_json(const OwnFit& fit) {
           {"mean_error_before", rounded(fit.error_before)},
           {"mean_error_after", rounded(fit.error_after)},
           {"within_noise", fit.within_noise},
-          {"figures", figures}};
+          {"figures", figures},
+          {"memory", memory_json(fit)}};
 }
 
 Json knowledge_json(const OwnFit& fit, std::span<const OwnRun> runs) {
@@ -79,6 +94,10 @@ Json works_json(const OwnFit& fit, std::span<const OwnRun> runs) {
     if (row.by_traits == nullptr) continue;
     const auto same = std::ranges::find_if(runs, [&](const OwnRun& run) { return row.owner(run.job) == f.owner; });
     works.push_back(work_json(f, same->job));
+    const auto memory = std::ranges::find(fit.memory, f.owner, &OwnMemory::owner);
+    if (memory == fit.memory.end()) continue;
+    works.back()["memory"] = rounded(memory->after);
+    works.back()["memory_spread"] = rounded(memory->spread_after);
   }
   return works;
 }

@@ -122,7 +122,8 @@ Band band_of(const Job& job, const Layout& layout) {
 
 Band memory_band(const Job& job) {
   const Spread& spread = published_spread();
-  return band_of(spread.sum(traits_of(job, spread), &TraitSpread::memory), spread.of_memory);
+  const double own = job.framework.work_memory_spread;
+  return band_of(own > 0 ? own : spread.sum(traits_of(job, spread), &TraitSpread::memory), spread.of_memory);
 }
 
 double below(const Band& band, double times) noexcept {

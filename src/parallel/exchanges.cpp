@@ -21,10 +21,13 @@ double ranks_reached(const Transformer& model, double ranks) {
 }
 
 /// One exchange of expert tokens over ep, `one` byte count for one copy of the rank's tokens. By rank: an all-to-all of
-/// top_k copies a token. By node: one copy to each node that has an expert of it, over the network, and from there
-/// one to each rank that has; the two run as a pipeline (DeepEP).
-Seconds exchange(const BlockContext& x, double vectors, Bytes one) {
+/// top_k copies a token. By gathering: all tokens to all ranks, with `gather` or, on the way back, its inverse. By
+/// node: one copy to each node that has an expert of it, over the network, and from there one to each rank that has;
+/// the two run as a pipeline (DeepEP).
+Seconds exchange(const BlockContext& x, Collective gather, double vectors, Bytes one) {
   const Group all = groups(x.layout, x.job.framework).expert;
+  if (dispatcher(x.job.recipe.kernels.dispatcher).gathers)
+    return x.communication.time(gather, all.size / x.job.moe_imbalance * one, all);
   const int inside = x.communication.ranks_inside(all);
   if (!dispatcher(x.job.recipe.kernels.dispatcher).by_node) {
     return x.communication.time(Collective::all_to_all, one * x.job.model.top_k, all);
@@ -144,8 +147,10 @@ void add_expert(BlockCost& cost, const BlockContext& x, const Windows& w) {
   };
   // Tokens go out in the format of the experts' GEMMs where the stack quantises them first; sums come back whole.
   const double out = x.job.framework.overlap.dispatch_low_precision ? bytes_per_element(x.job.precision.gemm) : element;
-  const Seconds dispatch = exchange(x, vectors, one(out)) + over_etp(Collective::all_gather, out);
-  const Seconds combine = exchange(x, vectors, one(element)) + over_etp(Collective::reduce_scatter, element);
+  const Seconds dispatch =
+      exchange(x, Collective::all_gather, vectors, one(out)) + over_etp(Collective::all_gather, out);
+  const Seconds combine =
+      exchange(x, Collective::reduce_scatter, vectors, one(element)) + over_etp(Collective::reduce_scatter, element);
   const bool beside = x.layout.ep_comm_overlap || effective_schedule(x.layout)->overlaps_experts;
   const bool shared = x.job.recipe.kernels.shared_expert_overlap;
   const auto put = [&](Pass& pass, Seconds of_shared) {

@@ -123,6 +123,8 @@ Memory of_stage(const MemoryConstants& c, const LayerMemory& layers, const Stage
   m.stage = stage.first;
   add_states(m, c, layers, stage, held_by(layers, stage), layout);
   add_activations(m, c, layers, stage, copies, layout);
+  for (Bytes Memory::*part : {&Memory::activations, &Memory::logits, &Memory::buffers, &Memory::update})
+    m.*part = c.work_memory * (m.*part);
   m.context = c.context;
   m.update = std::max(Bytes{}, m.update - m.activations - m.logits);
   m.allocated = m.weights + m.gradients + m.optimizer + m.activations + m.logits + m.update + m.buffers;
@@ -189,7 +191,8 @@ MemoryConstants memory_constants(const Job& job) {
           .host_memory = job.cluster.node.host_memory,
           .moves_activations = r.offload.activations,
           .moved_layers = r.offload.activation_layers,
-          .global_batch = job.global_batch};
+          .global_batch = job.global_batch,
+          .work_memory = job.framework.work_memory};
 }
 
 Memory memory(const MemoryConstants& c, const LayerMemory& layers, const StageKinds& stages,

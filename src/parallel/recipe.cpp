@@ -68,9 +68,10 @@ std::vector<DispatcherRow> read_dispatchers() {
   const Reader file = document("dispatchers.json");
   static const std::vector<std::string> valid(dispatcher_names.begin(), dispatcher_names.end());
   for (const Reader& entry : file.at("dispatchers").items()) {
-    entry.allow_only({"name", "by_node", "launches", "waits", "proxied"});
+    entry.allow_only({"name", "gathers", "by_node", "launches", "waits", "proxied"});
     DispatcherRow& row = rows[entry.at("name").one_of(valid)];
     row.name = entry.at("name").string();
+    row.gathers = entry.boolean_or("gathers", false);
     row.by_node = entry.boolean_or("by_node", false);
     row.launches = entry.at("launches").number();
     row.waits = entry.at("waits").boolean();

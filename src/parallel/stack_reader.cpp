@@ -57,6 +57,8 @@ const Members<WorkTime>& work_members() {
       needed(text_member<&WorkTime::precision>("precision", "")),
       needed(text_member<&WorkTime::trainable>("trainable", "all or lora")),
       needed(number_member<&WorkTime::time>("time", "a step over what its figures say")),
+      number_member<&WorkTime::memory>("memory", "what comes and goes in a step over what operators keep"),
+      number_member<&WorkTime::memory_spread>("memory_spread", "of the log of a peak over its prediction"),
   };
   return rows;
 }
@@ -88,6 +90,10 @@ WorkTime read_work(const Reader& entry) {
   read_members(entry, work_members(), work);
   if (!(work.time >= 1 / most && work.time <= most))
     entry.at("time").fail(fmt::format("expected a step's time over that of its figures, {} to {}", 1 / most, most));
+  if (!(work.memory >= 1 / most && work.memory <= most))
+    entry.at("memory").fail(fmt::format("expected memory over what operators keep, {} to {}", 1 / most, most));
+  if (!(work.memory_spread >= 0 && work.memory_spread <= most))
+    entry.at("memory_spread").fail(fmt::format("expected a standard deviation, 0 to {}", most));
   return work;
 }
 

@@ -1,5 +1,6 @@
 // Own runs: what they move, how sure figures and steps are then, and what holds over all published sites.
 #include "meshwright/calibrate/own_fit.hpp"
+#include "meshwright/parallel/memory.hpp"
 
 #include <gmock/gmock.h>
 
@@ -107,6 +108,52 @@ TEST(OwnFit, WhatNoFigureExplainsGoesToTheOtherLayoutsOfThatJobAlone) {
   EXPECT_LT(error(with_own(same.job, fit), same.layout, same.measured), 0.3 * std::log(1.3));
   const Job other = with(same.job, [](JobSpec& spec) { spec.seq_len = 4096; });
   EXPECT_EQ(with_own(other, fit).framework.work_time, 1) << "another sequence is another job";
+}
+
+/// The peak where what comes and goes takes so many times what operators keep.
+OwnRun with_peak(const std::string& layout, double times) {
+  OwnRun run = measured(layout);
+  run.peak = logged_peak(with_figures(run.job, [times](Figures& f) { f.framework.work_memory = times; }), run.layout);
+  return run;
+}
+
+double peak_error(const Job& job, const OwnRun& run) {
+  return std::abs(std::log(logged_peak(job, run.layout) / *run.peak));
+}
+
+TEST(OwnFit, PeaksMoveWhatComesAndGoesOfThatJobAlone) {
+  const std::vector<OwnRun> own = {with_peak(layouts()[0], 1.3), with_peak(layouts()[2], 1.3),
+                                   with_peak(layouts()[3], 1.3)};
+  OwnFit fit;
+  fit.memory = fit_own_memory(own);
+  ASSERT_EQ(fit.memory.size(), 1U);
+  const OwnMemory& m = fit.memory.front();
+  EXPECT_GT(m.after, 1.01);
+  EXPECT_LT(m.after, 1.3);
+  EXPECT_LT(m.error_after, m.error_before);
+  EXPECT_LT(m.spread_after, m.spread_before);
+  EXPECT_LT(fit_own_memory(std::span(own).first(1)).front().after, m.after) << "one run tells less";
+  const OwnRun other = with_peak(layouts()[1], 1.3);
+  const Job now = with_own(other.job, fit);
+  EXPECT_LT(peak_error(now, other), peak_error(other.job, other));
+  EXPECT_LT(memory_band(now).high / memory_band(now).low, memory_band(other.job).high / memory_band(other.job).low);
+  EXPECT_EQ(predict(now, other.layout).step_time, predict(other.job, other.layout).step_time);
+  const Job longer = with(other.job, [](JobSpec& spec) { spec.seq_len = 4096; });
+  EXPECT_EQ(with_own(longer, fit).framework.work_memory, 1) << "another sequence is another job";
+  EXPECT_TRUE(fit_own_memory(std::vector<OwnRun>{measured(layouts()[0])}).empty()) << "no peak, nothing told";
+}
+
+TEST(OwnFit, TheOverlayCarriesWhatPeaksTold) {
+  const std::vector<OwnRun> own = {with_peak(layouts()[0], 1.3), with_peak(layouts()[2], 1.3)};
+  OwnFit fit = fit_own(own);
+  fit.memory = fit_own_memory(own);
+  const auto folder = std::filesystem::path(testing::TempDir()) / "own-peaks";
+  std::filesystem::create_directories(folder);
+  write_file(folder / "own-runs.json", own_overlay_json(fit, own, builtin_catalog(), "test"));
+  const Job job = job_of(layouts()[1], overlay(builtin_catalog(), folder));
+  EXPECT_NEAR(job.framework.work_memory, fit.memory.front().after, 2e-3);
+  EXPECT_NEAR(job.framework.work_memory_spread, fit.memory.front().spread_after, 1e-3);
+  EXPECT_GT(memory(job, *job.layout).activations, memory(job_of(layouts()[1]), *job.layout).activations);
 }
 
 // Runs of one layout differ by that much from one to the next: what moved would move others the wrong way as often.

@@ -525,6 +525,18 @@ TEST(Step, FusionsOffTakeTheirTraffic) {
   EXPECT_FALSE(job.recipe.kernels.unfused);
 }
 
+// Megatron Core's MoEAllGatherTokenDispatcher: the bytes of all tokens of the group, whatever top_k is.
+TEST(Step, GatheringAllTokensPaysForSmallGroupsAlone) {
+  const auto exchanged = [](const char* dispatcher, int ep, int top_k) {
+    const std::string recipe = fmt::format(R"({{"kernels": {{"dispatcher": "{}"}}}})", dispatcher);
+    const Job job = with_recipe(job_on("dgx-h100", 64, mixture(16, 64, top_k), 4096, 512), recipe.c_str());
+    return step_of(job, {.dp = 64, .ep = ep, .etp = 1}).time.expert_parallel;
+  };
+  EXPECT_GT(exchanged("all-gather", 64, 2), 2 * exchanged("all-to-all", 64, 2)) << "64 copies against 2";
+  EXPECT_LT(exchanged("all-gather", 4, 8), exchanged("all-to-all", 4, 8)) << "4 copies against 8";
+  EXPECT_NEAR(exchanged("all-gather", 16, 2) / exchanged("all-gather", 16, 8), 1, 1e-9);
+}
+
 // Megatron Core, --moe-shared-expert-overlap: the shared experts' products hide as much of dispatch and combine.
 TEST(Step, SharedExpertsRunBesideTheExchange) {
   Transformer model = mixture(16, 64, 8);

@@ -182,7 +182,8 @@ void calibrate_own(const RunsOptions& options, const Globals& globals) {
   const std::vector<RunRecord> records = read_runs(options, catalog);
   const std::vector<OwnRun> runs = own_runs(records);
   if (runs.empty()) throw Error(options.records.front(), first_reason(records));
-  const OwnFit fit = fit_own(runs);
+  OwnFit fit = fit_own(runs);
+  fit.memory = fit_own_memory(runs);
   const std::vector<NextRun> next = runs_to_make(runs.front().job, fit);
   const std::string overlay = own_overlay_json(fit, runs, catalog, described(options, fit.runs));
   write_overlay(options.output, "own-runs.json", overlay);

@@ -53,6 +53,14 @@ std::string own_fit_text(const OwnFit& fit, std::span<const NextRun> next) {
         "The runs are off by no more than single runs of published sites are when all else is known: no figure moved, "
         "bands are narrower.");
   }
+  for (const OwnMemory& m : fit.memory) {
+    out +=
+        wrap(fmt::format("Memory of {}: {} peak{}, mean error {} % before, {} % after: activations, logits and buffers "
+                         "take {:.3g} times "
+                         "what operators keep. A peak is sure to {:.0f} % (before: {:.0f} %).",
+                         m.owner, m.runs, m.runs == 1 ? "" : "s", percent(m.error_before), percent(m.error_after),
+                         m.after, 100 * m.spread_after, 100 * m.spread_before));
+  }
   if (next.empty()) return out;
   out += "\n";
   Table runs({{"measured next, these would tell most", Align::left}, {"bands narrower by %"}});

@@ -1,5 +1,6 @@
 #pragma once
 // A planner's own runs: the figures of device, links and stack that they move, by how much, and how sure they are then.
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -24,8 +25,19 @@ struct NextRun {
   double reduction = 0;  ///< of the mean spread of the job's layouts, as a fraction
 };
 
+/// What peaks of own runs told of the memory of one model, sequence, format and kind of training: what comes and goes
+/// (activations, logits, buffers) takes `after` times what operators keep.
+struct OwnMemory {
+  std::string owner{};  ///< "work MODEL SEQUENCE FORMAT KIND"
+  int runs = 0;         ///< with a peak
+  double after = 1;
+  double spread_before = 0, spread_after = 0;  ///< standard deviations of the log of a peak over its prediction
+  double error_before = 0, error_after = 0;    ///< mean absolute relative errors of peaks
+};
+
 struct OwnFit {
   std::vector<OwnFigure> figures;
+  std::vector<OwnMemory> memory{};           ///< of fit_own_memory(), where peaks are asked too
   Knowledge known;                           ///< of the same figures, in their order
   int runs = 0;                              ///< configurations
   double error_before = 0, error_after = 0;  ///< mean absolute relative errors of step times
@@ -38,7 +50,8 @@ struct OwnRun {
   Layout layout;
   Seconds measured;
   Traits traits{};
-  std::string id{};  ///< the record's, or the file's
+  std::string id{};             ///< the record's, or the file's
+  std::optional<Bytes> peak{};  ///< of memory, as the stack's log shows it
 };
 /// The runs of records that can be predicted and were not sick, reruns as one.
 std::vector<OwnRun> own_runs(std::span<const RunRecord> records, const Spread& spread = published_spread());
@@ -49,6 +62,8 @@ std::vector<OwnRun> own_runs(std::span<const RunRecord> records, const Spread& s
 /// have, more of it where a run doesn't fit at all. Runs that are off by no more than that move nothing, and still make
 /// figures surer. Runs are of one site: one device of each kind, one fabric.
 OwnFit fit_own(std::span<const OwnRun> runs, const Spread& spread = published_spread());
+/// The same of the memory of each job that has a peak, with its own factor on what comes and goes.
+std::vector<OwnMemory> fit_own_memory(std::span<const OwnRun> runs, const Spread& spread = published_spread());
 /// The job with the figures that were fitted.
 Job with_own(const Job& job, const OwnFit& fit);
 

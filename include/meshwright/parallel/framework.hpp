@@ -26,7 +26,9 @@ struct WorkTime {
   std::string model;
   int seq_len = 0;
   std::string precision, trainable;
-  double time = 1;  ///< a step over what its figures say
+  double time = 1;           ///< a step over what its figures say
+  double memory = 1;         ///< what comes and goes in a step over what operators keep
+  double memory_spread = 0;  ///< standard deviation of the log of a peak over its prediction; 0 = as published ones lie
 };
 
 /// Facts and fitted parameters of one stack at one release, each with its source in the data file.
@@ -51,7 +53,8 @@ struct Framework {
   Recipe recipe;                              ///< of a job that does not say; complete_recipe() picks by precision
   std::vector<PrecisionRecipe> by_precision;  ///< where a precision changes it
   std::vector<WorkTime> works;                ///< of own runs
-  double work_time = 1;                       ///< that of the job at hand, of `works`
+  double work_time = 1;                       ///< those of the job at hand, of `works`
+  double work_memory = 1, work_memory_spread = 0;
 };
 
 /// visit(key, part) for each part.

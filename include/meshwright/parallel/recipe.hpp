@@ -249,6 +249,7 @@ struct OptimizerRow {
 /// A way to send tokens to their experts (data/recipes/dispatchers.json).
 struct DispatcherRow {
   std::string name;
+  bool gathers = false;  ///< every rank gets every token, and sums come back by a reduce-scatter
   bool by_node = false;  ///< a token goes once to each node that has an expert of it, and is copied there
   /// A token and node that it is sent to, where a medium's adapters are driven by the host for it; empty = none are.
   struct Proxied {
