@@ -7,6 +7,7 @@
 
 #include "core/embedded.hpp"
 #include "meshwright/core/reader.hpp"
+#include "meshwright/hardware/torus.hpp"
 #include "topology/clos.hpp"
 #include "topology/switches.hpp"
 
@@ -133,15 +134,17 @@ void add_nics(Bill& bill, const Cluster& cluster) {
 void add_torus(Bill& bill, const Fabric& f, const Cluster& cluster) {
   long long cables = 0;
   for (std::size_t l = 0; l < f.links.size(); l += 2) cables += f.links[l].capacity > 0 ? 1 : 0;
-  const long long cubes = f.torus.edge.size() == 3 && f.accelerators % 64 == 0 ? f.accelerators / 64 : 0;
-  const long long optical = cubes > 1 ? cubes * 96 / 2 : 0;
+  constexpr long long face = hardware::cube_edge * hardware::cube_edge;
+  const bool whole = f.torus.edge.size() == 3 && f.accelerators % hardware::cube_chips == 0;
+  const long long cubes = whole ? f.accelerators / hardware::cube_chips : 0;
+  const long long optical = cubes > 1 ? cubes * 6 * face / 2 : 0;
   using Kind = BillItem::Kind;
   bill.items.push_back(
       {Kind::cables, "copper cables and traces between chips", "", cables - optical, {}, {}, "no price known"});
   if (optical == 0) return;
   bill.items.push_back(
       {Kind::cables, "optical cables through circuit switches", "", 2 * optical, {}, {}, "no price known"});
-  const long long switches = 48 * ((cubes + 63) / 64);
+  const long long switches = 3 * face * ((cubes + 63) / 64);  // a dimension and place of a face each, 64 cubes a switch
   bill.items.push_back({Kind::circuit_switches,
                         "optical circuit switches",
                         cluster.fabric_switch.name,

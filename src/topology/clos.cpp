@@ -47,9 +47,9 @@ void size_upper_tiers(Clos& c, const Cluster& cluster, const TierPlan& plan, int
 }
 
 /// Both directions of a cable, appended.
-void join(Fabric& fabric, std::uint32_t low, std::uint32_t high, double capacity, double latency) {
-  fabric.links.push_back({low, high, capacity, latency});
-  fabric.links.push_back({high, low, capacity, latency});
+void join(Fabric& fabric, std::uint32_t low, std::uint32_t high, double capacity) {
+  fabric.links.push_back({low, high, capacity});
+  fabric.links.push_back({high, low, capacity});
 }
 
 void add_switches(Fabric& fabric) {
@@ -64,16 +64,16 @@ void add_switches(Fabric& fabric) {
   c.core_node = add(NodeKind::core, c.cores() * c.fabrics);
 }
 
-void add_nic_links(Fabric& fabric, int nics_per_host, double port, double latency) {
+void add_nic_links(Fabric& fabric, int nics_per_host, double port) {
   Clos& c = fabric.clos;
   c.nic_link = static_cast<std::uint32_t>(fabric.links.size());
   for (int host = 0; host < fabric.hosts; ++host)
     for (int nic = 0; nic < nics_per_host; ++nic)
       for (int p = 0; p < ports(c); ++p)
-        join(fabric, fabric.nic_node(host, nic), c.leaf_node + leaf_of(c, host, nic, p).leaf, port, latency);
+        join(fabric, fabric.nic_node(host, nic), c.leaf_node + leaf_of(c, host, nic, p).leaf, port);
 }
 
-void add_leaf_links(Fabric& fabric, double port, double latency) {
+void add_leaf_links(Fabric& fabric, double port) {
   Clos& c = fabric.clos;
   c.leaf_link = static_cast<std::uint32_t>(fabric.links.size());
   for (int leaf = 0; leaf < c.leaves * c.fabrics; ++leaf) {
@@ -81,12 +81,12 @@ void add_leaf_links(Fabric& fabric, double port, double latency) {
     for (int h = 0; h < c.leaf_up; ++h)
       join(fabric, c.leaf_node + static_cast<std::uint32_t>(leaf),
            c.spine_node + static_cast<std::uint32_t>((copy * c.pods + pod) * c.spines_per_pod + h % c.spines_per_pod),
-           port, latency);
+           port);
   }
 }
 
 /// Dragonfly+: every two groups are joined by the same number of cables, spread over their spines.
-void add_group_links(Fabric& fabric, double port, double latency) {
+void add_group_links(Fabric& fabric, double port) {
   const Clos& c = fabric.clos;
   const auto spine = [&](int copy, int pod, int j) {
     return c.spine_node + static_cast<std::uint32_t>((copy * c.pods + pod) * c.spines_per_pod + j % c.spines_per_pod);
@@ -95,20 +95,20 @@ void add_group_links(Fabric& fabric, double port, double latency) {
     for (int low = 0; low < c.pods; ++low)
       for (int high = low + 1; high < c.pods; ++high)
         for (int i = 0; i < c.links_a_pair; ++i)
-          join(fabric, spine(copy, low, high + i), spine(copy, high, low + i), port, latency);
+          join(fabric, spine(copy, low, high + i), spine(copy, high, low + i), port);
 }
 
-void add_spine_links(Fabric& fabric, double port, double latency) {
+void add_spine_links(Fabric& fabric, double port) {
   Clos& c = fabric.clos;
   c.spine_link = static_cast<std::uint32_t>(fabric.links.size());
   if (c.spine_up == 0) return;
-  if (c.direct_groups) return add_group_links(fabric, port, latency);
+  if (c.direct_groups) return add_group_links(fabric, port);
   for (int spine = 0; spine < c.spines() * c.fabrics; ++spine) {
     const int copy = spine / c.spines(), j = spine % c.spines_per_pod;
     const auto group = c.core_node + static_cast<std::uint32_t>((copy * c.spines_per_pod + j) * c.cores_per_group);
     for (int g = 0; g < c.spine_up; ++g)
       join(fabric, c.spine_node + static_cast<std::uint32_t>(spine),
-           group + static_cast<std::uint32_t>(g % c.cores_per_group), port, latency);
+           group + static_cast<std::uint32_t>(g % c.cores_per_group), port);
   }
 }
 
@@ -188,12 +188,11 @@ Clos clos_shape(const Cluster& cluster, const TierPlan& plan) {
 void add_clos(Fabric& fabric, const Cluster& cluster) {
   fabric.clos = clos_shape(cluster, fabric.plan);
   if (fabric.clos.leaves == 0) return;
-  const double latency = cluster.fabric.hop.value();
   const double port = cluster.node.nic_bandwidth.value() / ports(fabric.clos);
   add_switches(fabric);
-  add_nic_links(fabric, cluster.node.nics, port, latency);
-  add_leaf_links(fabric, port, latency);
-  add_spine_links(fabric, port, latency);
+  add_nic_links(fabric, cluster.node.nics, port);
+  add_leaf_links(fabric, port);
+  add_spine_links(fabric, port);
   add_bundles(fabric);
 }
 

@@ -138,8 +138,8 @@ Fabric build_torus(const std::vector<int>& edge, BytesPerSecond link, const std:
       const auto to = static_cast<std::uint32_t>(torus_move(f.torus, v, std::span(by).first(dims)));
       // An edge that doesn't wrap keeps its cable's place in the list, without capacity: link numbers stay arithmetic.
       const bool there = c[d] + 1 < edge[d] || f.torus.wraps[d];
-      f.links.push_back({static_cast<std::uint32_t>(v), to, there ? link.value() : 0, 0.5e-6});
-      f.links.push_back({to, static_cast<std::uint32_t>(v), there ? link.value() : 0, 0.5e-6});
+      f.links.push_back({static_cast<std::uint32_t>(v), to, there ? link.value() : 0});
+      f.links.push_back({to, static_cast<std::uint32_t>(v), there ? link.value() : 0});
     }
   if (twisted) tabulate(f);
   return f;

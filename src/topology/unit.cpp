@@ -15,9 +15,9 @@ struct Builder {
     unit.kinds.push_back(kind);
     return static_cast<std::uint32_t>(unit.kinds.size() - 1);
   }
-  void join(std::uint32_t a, std::uint32_t b, BytesPerSecond capacity, Seconds latency) {
-    unit.links.push_back({a, b, capacity.value(), latency.value()});
-    unit.links.push_back({b, a, capacity.value(), latency.value()});
+  void join(std::uint32_t a, std::uint32_t b, BytesPerSecond capacity) {
+    unit.links.push_back({a, b, capacity.value()});
+    unit.links.push_back({b, a, capacity.value()});
   }
 };
 
@@ -34,13 +34,12 @@ constexpr std::array<std::array<int, 8>, 8> cube_mesh = {{{0, 1, 1, 2, 2, 0, 0, 
 /// Accelerators of one scale-up domain, [first, first + size).
 void join_domain(Builder& b, const Cluster& cluster, int first, int size, int planes) {
   const Node& node = cluster.node;
-  const Seconds hop = scale_up_latency(cluster);
   const auto at = [&](int g) { return static_cast<std::uint32_t>(first + g); };
   const BytesPerSecond all = node.scale_up_bandwidth;
   if (node.scale_up == ScaleUpKind::switched) {
     for (int p = 0; p < planes; ++p) {
       const std::uint32_t plane = b.add(NodeKind::nvswitch);
-      for (int g = 0; g < size; ++g) b.join(at(g), plane, all / planes, hop);
+      for (int g = 0; g < size; ++g) b.join(at(g), plane, all / planes);
     }
     return;
   }
@@ -49,7 +48,7 @@ void join_domain(Builder& b, const Cluster& cluster, int first, int size, int pl
     for (int h = g + 1; h < size; ++h) {
       const double part =
           cube ? cube_mesh[static_cast<std::size_t>(g)][static_cast<std::size_t>(h)] / 6.0 : 1.0 / (size - 1);
-      if (part > 0) b.join(at(g), at(h), all * part, hop);
+      if (part > 0) b.join(at(g), at(h), all * part);
     }
 }
 
@@ -57,7 +56,6 @@ void join_domain(Builder& b, const Cluster& cluster, int first, int size, int pl
 std::vector<std::uint32_t> join_pcie(Builder& b, const Cluster& cluster, int first) {
   const Node& node = cluster.node;
   const BytesPerSecond slot = slot_bandwidth(cluster);
-  const Seconds hop = slot_latency(cluster);
   const int sockets = node.sockets > 1 && node.accelerators % node.sockets == 0 ? node.sockets : 1;
   const int each = node.accelerators / sockets;
   std::vector<std::uint32_t> roots;
@@ -66,10 +64,10 @@ std::vector<std::uint32_t> join_pcie(Builder& b, const Cluster& cluster, int fir
     std::uint32_t under = socket;
     if (each > 2) {
       under = b.add(NodeKind::pcie_switch);
-      b.join(under, socket, slot, hop);
+      b.join(under, socket, slot);
     }
-    for (int g = 0; g < each; ++g) b.join(static_cast<std::uint32_t>(first + s * each + g), under, slot, hop);
-    for (const std::uint32_t other : roots) b.join(other, socket, socket_link(cluster), cluster.host.socket_latency);
+    for (int g = 0; g < each; ++g) b.join(static_cast<std::uint32_t>(first + s * each + g), under, slot);
+    for (const std::uint32_t other : roots) b.join(other, socket, socket_link(cluster));
     roots.push_back(socket);
   }
   return roots;
@@ -90,12 +88,11 @@ void join_nics(Builder& b, const Cluster& cluster, int host, const std::vector<s
   const Node& node = cluster.node;
   const bool on_die = !cluster.nic.name.empty() && cluster.nic.pcie.empty();
   const BytesPerSecond slot = on_die ? node.nic_bandwidth * node.nics : slot_bandwidth(cluster);
-  const Seconds hop = slot_latency(cluster);
   const auto nic_at = [&](int i) { return static_cast<std::uint32_t>(b.unit.accelerators + host * node.nics + i); };
   if (!sockets.empty()) {
     for (int i = 0; i < node.nics; ++i)
       b.join(sockets[static_cast<std::size_t>(i) * sockets.size() / static_cast<std::size_t>(node.nics)], nic_at(i),
-             slot, hop);
+             slot);
     return;
   }
   for (int g = 0; g < node.accelerators; ++g) {
@@ -104,9 +101,9 @@ void join_nics(Builder& b, const Cluster& cluster, int host, const std::vector<s
     std::uint32_t under = gpu;
     if (near.size() > 1) {  // several NICs share the accelerator's slot
       under = b.add(NodeKind::pcie_switch);
-      b.join(gpu, under, slot, hop);
+      b.join(gpu, under, slot);
     }
-    for (const int i : near) b.join(under, nic_at(i), slot, hop);
+    for (const int i : near) b.join(under, nic_at(i), slot);
   }
 }
 

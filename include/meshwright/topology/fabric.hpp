@@ -20,7 +20,6 @@ std::string_view name(NodeKind kind);
 struct FabricLink {
   std::uint32_t from = 0, to = 0;
   double capacity = 0;  ///< bytes a second in this direction; zero = failed
-  double latency = 0;   ///< seconds
 };
 
 /// Parallel links that sprayed or adaptively routed traffic uses evenly: first, first + 2, ..., `count` of them.
