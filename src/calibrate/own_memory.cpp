@@ -10,22 +10,19 @@
 namespace meshwright::calibrate {
 namespace {
 
-/// Of the variance of published peaks about predicted ones, what runs of one model, sequence and format on one machine
-/// and stack have in common: 0.42 over 59 such groups of two peaks or more, 1,372 records (`validate --json`).
-constexpr double common = 0.4;
 constexpr int iterations = 4;
 constexpr double move = 0.01, longest = 1;  ///< of the log of the factor
 
 double log_peak(const OwnRun& run, double log_factor) {
-  const Job job = with_figures(
-      run.job, [log_factor](Figures& f) { f.framework.work_memory *= std::exp(log_factor); });
+  const Job job = with_figures(run.job, [log_factor](Figures& f) { f.framework.work_memory *= std::exp(log_factor); });
   return std::log(logged_peak(job, run.layout).value());
 }
 
 /// Gauss-Newton about a log-normal prior: how sure the factor is is the inverse of what prior and peaks tell together.
 OwnMemory fit_of(const std::string& owner, const std::vector<const OwnRun*>& runs, const Spread& spread) {
   const double class_spread = spread.sum(runs.front()->traits, &TraitSpread::memory);
-  const double prior = common * class_spread * class_spread, noise = (1 - common) * class_spread * class_spread;
+  const double variance = class_spread * class_spread;
+  const double prior = spread.memory_common * variance, noise = (1 - spread.memory_common) * variance;
   OwnMemory m{.owner = owner, .runs = static_cast<int>(runs.size()), .spread_before = class_spread};
   double x = 0, told = 0, slopes = 0;
   for (int i = 0; i < iterations; ++i) {
@@ -57,8 +54,7 @@ std::vector<OwnMemory> fit_own_memory(std::span<const OwnRun> runs, const Spread
   }
   std::vector<OwnMemory> memory;
   for (const auto& [owner, of_work] : works) {
-    if (spread.sum(of_work.front()->traits, &TraitSpread::memory) > 0)
-      memory.push_back(fit_of(owner, of_work, spread));
+    if (spread.sum(of_work.front()->traits, &TraitSpread::memory) > 0) memory.push_back(fit_of(owner, of_work, spread));
   }
   return memory;
 }

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
+#include <tuple>
 
 #include "calibrate/sites.hpp"
 #include "meshwright/core/quantile.hpp"
@@ -89,6 +91,26 @@ Tails tails_of_new(const std::vector<LeftOutError>& errors, double TraitSpread::
   }
   const Tails own = tails_of_known(errors, member, fitted), others = tails_of(sizes);
   return {std::min(own.low, others.low), std::max(own.high, others.high)};
+}
+
+/// What peaks of one work (model, sequence, format, kind of training) at one source share of the variance of their
+/// errors. Works count alike, however many runs they have.
+double common_share(const std::vector<LeftOutError>& errors, const Spread& fitted) {
+  std::map<std::tuple<std::size_t, std::string, std::string>, std::vector<double>> works;
+  for (const LeftOutError& e : errors) {
+    const RunRecord& run = *e.point->run;
+    works[{e.way, run.set, run_field("work.time").owner(run.job)}].push_back(
+        e.error / fitted.sum(e.traits, &TraitSpread::memory));
+  }
+  double within = 0, all = 0;
+  for (const auto& [work, sizes] : works) {
+    const auto n = static_cast<double>(sizes.size());
+    if (n < 2) continue;
+    const Eigen::Map<const Eigen::ArrayXd> z(sizes.data(), static_cast<Eigen::Index>(sizes.size()));
+    within += (z - z.mean()).square().sum() / (n - 1);
+    all += z.square().mean();
+  }
+  return all > 0 ? std::clamp(1 - within / all, 0.0, 0.9) : 0;
 }
 
 /// Fields that are spread between sites, in the order of Spread::figures, then own, shared and stretch of each trait.
@@ -182,6 +204,7 @@ Spread fit_spread(const LeftOutSites& left_out, const std::function<bool(const R
   // Few sources say their memory: what the others tell of one left out is wider than any use (917 GB, from 52 GB).
   fit_totals(memories, &TraitSpread::memory, spread);
   spread.of_memory = tails_of_known(memories, &TraitSpread::memory, spread);
+  spread.memory_common = common_share(memories, spread);
   std::vector<Site> sites;
   for (const Site& site : left_out.sites) {
     if (counts(*site.points.front())) sites.push_back(thinned(site));

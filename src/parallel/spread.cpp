@@ -65,7 +65,7 @@ double Spread::sum(const Traits& held, double TraitSpread::*member) const {
 }
 
 Spread read_spread(const Reader& document) {
-  document.allow_only({"description", "figures", "traits", "tails", "devices", "stacks"});
+  document.allow_only({"description", "figures", "traits", "tails", "memory_common", "devices", "stacks"});
   Spread spread;
   const Reader figures = document.at("figures"), traits = document.at("traits"), tails = document.at("tails");
   for (const std::string& field : figures.keys()) spread.figures.push_back({field, figures.at(field).number()});
@@ -77,6 +77,7 @@ Spread read_spread(const Reader& document) {
   spread.without_own_runs = read_tails(tails.at("without_own_runs"));
   spread.with_own_runs = read_tails(tails.at("with_own_runs"));
   spread.of_memory = read_tails(tails.at("of_memory"));
+  spread.memory_common = document.at("memory_common").number();
   spread.devices = read_names(document.at("devices"));
   spread.stacks = read_names(document.at("stacks"));
   return spread;
@@ -93,6 +94,7 @@ std::string to_json(const Spread& spread, std::string_view description) {
   document["tails"] = {{"without_own_runs", pair(spread.without_own_runs)},
                        {"with_own_runs", pair(spread.with_own_runs)},
                        {"of_memory", pair(spread.of_memory)}};
+  document["memory_common"] = rounded(spread.memory_common);
   document["devices"] = spread.devices;
   document["stacks"] = spread.stacks;
   return json_text(document, 1) + "\n";

@@ -43,6 +43,7 @@ struct Spread {
   std::vector<FigureSpread> figures;
   std::array<TraitSpread, trait_count> traits;
   Tails without_own_runs, with_own_runs, of_memory;
+  double memory_common = 0;  ///< of a peak's variance, what all runs of one model, sequence, format and kind share
   std::vector<std::string> devices, stacks;  ///< of which runs are published
   /// Standard errors of the logs of what was fitted to published runs, by owner and field (data/fitted/runs.json).
   std::map<std::string, double> errors{};
@@ -54,7 +55,8 @@ struct Spread {
 };
 
 /// {"description", "figures" {field: spread}, "traits" {name: {"total", "own", "shared", "stretch", "memory"}},
-/// "tails" {"without_own_runs": [low, high], "with_own_runs": ..., "of_memory": ...}, "devices", "stacks"}.
+/// "tails" {"without_own_runs": [low, high], "with_own_runs": ..., "of_memory": ...}, "memory_common", "devices",
+/// "stacks"}.
 Spread read_spread(const Reader& document);
 std::string to_json(const Spread& spread, std::string_view description);
 /// The one that ships.
