@@ -61,7 +61,7 @@ std::optional<Help> larger_batch_anew(const Job& job, const Layout& layout, cons
   const Job larger = with_global_batch(job, batch);
   const Seconds enough = (1 - worth_saying) * predict(larger, layout).step_time;
   SearchOptions options = best_only(asked);
-  if (options.objective.name == "time") options.below = enough.value();
+  if (options.objective.is_step_time) options.below = enough.value();
   const SearchResult found = search(larger, options);
   if (found.best.empty() || found.interrupted) return std::nullopt;
   const Prediction& best = found.best.front().prediction;

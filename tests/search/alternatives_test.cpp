@@ -96,6 +96,19 @@ TEST(WhatHelps, SearchesTheLargerBatchAnew) {
   }
 }
 
+// An objective of one's own may be called "time", and be of other units.
+TEST(WhatHelps, KnowsStepTimesByMoreThanTheirName) {
+  const Job job = test_job("llama-3.1-8b", "dgx-h100", 3, 8192, 20);
+  const Layout best = search(job, {.top = 1}).best.front().prediction.layout;
+  const std::optional<Help> usual = larger_batch_anew(job, best, {});
+  ASSERT_TRUE(usual);
+  SearchOptions options;
+  options.objective = {.name = "time", .value = [](const Outcome& o) { return 1e6 * o.time.value(); }};
+  const std::optional<Help> own = larger_batch_anew(job, best, options);
+  ASSERT_TRUE(own);
+  EXPECT_EQ(own->layout, usual->layout);
+}
+
 TEST(Alternatives, MoreAcceleratorsWhereMemoryIsShort) {
   const Job job = test_job("llama-3.1-405b", "dgx-h100", 1, 8192, 64);
   ASSERT_TRUE(search(job).best.empty());

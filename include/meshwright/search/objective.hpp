@@ -40,6 +40,7 @@ struct Objective {
   /// What the layouts that `value` ranks highest are ranked by in the end, where it takes too long to ask of every
   /// layout or depends on the others. Empty: `value` itself.
   std::function<std::vector<double>(std::span<const Survivor>)> of_survivors{};
+  bool is_step_time = false;  ///< the value is the step time itself
   /// The objective weighs accelerators: fewer than the job has may be better (SearchOptions::accelerators).
   bool over_counts = false;
 };
