@@ -51,7 +51,8 @@ int virtual_stages_unsaid(const Reader& layout, int layers, int pp) {
 
 int zero_stage_of(const Reading& r, const UsualChoices& usual) {
   const bool sharded = r.flags && r.flags->has("zero_stage");  // Megatron-FSDP: as published recipes switch it on
-  if (r.layout.boolean_or("fsdp", false) || sharded) return 3;
+  const bool fsdp = r.layout.boolean_or("fsdp", false) && !r.layout.has("zero_stage");  // a stage that is said is it
+  if (fsdp || sharded) return 3;
   return std::min(3, r.degree("zero_stage", usual.zero_stage, 99, 0));
 }
 

@@ -150,7 +150,8 @@ std::vector<std::string> unwritten(const Job& job, const Layout& layout, const D
     out.push_back(
         fmt::format("kernels dispatcher {}",
                     choice_names(recipe.kernels.dispatcher)[static_cast<std::size_t>(recipe.kernels.dispatcher)]));
-  if (sends && recipe.kernels.shared_expert_overlap && !of_core) out.emplace_back("kernels shared_expert_overlap");
+  if (sends && recipe.kernels.shared_expert_overlap && !names_dispatch)
+    out.emplace_back("kernels shared_expert_overlap");
   const bool usual_fusions = recipe.kernels.unfused == usual_recipe(job.framework, job.precision).kernels.unfused;
   if (!usual_fusions) out.push_back(fmt::format("kernels unfused {}", recipe.kernels.unfused));
   if (recipe.kernels.cuda_graphs != CudaGraphs::none)

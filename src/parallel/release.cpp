@@ -175,13 +175,13 @@ std::string assumption(const ReleaseChoice& choice, const std::vector<Release>& 
     case ReleaseFound::before:
       return fmt::format("{} (the release of {} before '{}')", text, framework, version);
     case ReleaseFound::dated:
-      return fmt::format("{} (the newest of {} at the time)", text, framework);
+      return fmt::format("{} (the newest known of {} at the time)", text, framework);
     case ReleaseFound::oldest:
       return fmt::format("{} (the oldest of {})", text, framework);
     case ReleaseFound::unknown:
-      return fmt::format("{} (the newest of {}; '{}' names none)", text, framework, version);
+      return fmt::format("{} (the newest known of {}; '{}' names none)", text, framework, version);
   }
-  return fmt::format("{} (the newest of {})", text, framework);
+  return fmt::format("{} (the newest known of {})", text, framework);
 }
 
 }  // namespace meshwright::parallel

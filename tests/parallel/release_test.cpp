@@ -67,9 +67,9 @@ TEST(Release, ChoicesThatWereNotNamedAreStated) {
     return assumption(release_choice(releases, version, date), releases, "nemo", version);
   };
   EXPECT_EQ(said("25.04"), "");
-  EXPECT_EQ(said(""), "framework_version: 26.02.01 (the newest of nemo)");
+  EXPECT_EQ(said(""), "framework_version: 26.02.01 (the newest known of nemo)");
   EXPECT_THAT(said("25.10"), HasSubstr("25.09 (the release of nemo before '25.10')"));
-  EXPECT_THAT(said("fork", "2025-10"), HasSubstr("25.09 (the newest of nemo at the time)"));
+  EXPECT_THAT(said("fork", "2025-10"), HasSubstr("25.09 (the newest known of nemo at the time)"));
   EXPECT_THAT(said("fork"), HasSubstr("'fork' names none"));
   EXPECT_THAT(said("23.01"), HasSubstr("24.09"));
 }
