@@ -9,6 +9,7 @@
 #include "meshwright/core/units.hpp"
 #include "meshwright/search/counts.hpp"
 #include "progress.hpp"
+#include "table.hpp"
 
 namespace meshwright::cli {
 namespace {
@@ -79,9 +80,10 @@ void add_search_options(CLI::App& command, SearchChoices& c) {
   command.add_option("--why-not", c.why_not, "What stands in the way of a layout that you expected: tp=8,pp=4")
       ->type_name("AXIS=VALUE,")
       ->check(some_text());
-  command.add_option("--open", c.open, fmt::format("Also: {}", fmt::join(open_choices(), ",")))
-      ->type_name("NAME,")
-      ->delimiter(',');
+  constexpr std::size_t help_width = 70;  // of what stands beside an option
+  std::string open = wrap(fmt::format("Also: {}", fmt::join(open_choices(), ", ")), 0, help_width);
+  open.pop_back();  // its last line break
+  command.add_option("--open", c.open, open)->type_name("NAME,")->delimiter(',');
   command.add_option("--top", c.options.top, "Layouts to show")->check(whole_number(1, 1000))->capture_default_str();
   command.add_option("--max-micro-batch", c.options.space.max_micro_batch, "Largest micro-batch tried")
       ->check(whole_number(1, 1024))
