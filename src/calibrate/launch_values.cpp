@@ -18,6 +18,7 @@ namespace meshwright::calibrate {
 namespace {
 
 constexpr int deepest = 64;
+constexpr std::size_t a_node = 64;           // bytes that a value or a node without one counts beside its text
 constexpr std::size_t most_bytes = 4 << 20;  // of a file, of its values, and of what its variables stand for
 
 [[noreturn]] void refuse_size(const std::string& where, std::string_view what) {
@@ -34,7 +35,7 @@ class Gathered {
   }
   /// Counts a node, which may hold no value.
   void weigh(std::size_t bytes) {
-    bytes_ += bytes + 1;
+    bytes_ += bytes + a_node;
     if (bytes_ > most_bytes) refuse_size(file_, "found values");
   }
   LaunchValues take() { return std::move(values_); }
