@@ -289,8 +289,12 @@ TEST(OwnFit, RunsAreMergedByConfigurationAndSickOnesLeftOut) {
   records.back().measured.step_time = *records[0].measured.step_time * 1.21;
   records.push_back(records[1]);
   records.back().state = "wait";
+  records.push_back(records[2]);
+  records.back().job = with(records[2].job, [](JobSpec& spec) {
+    spec.recipe = Reader::text(R"({"trainable": {"kind": "lora"}})", "recipe.json");
+  });
   const std::vector<OwnRun> runs = own_runs(records);
-  ASSERT_EQ(runs.size(), 3U);
+  ASSERT_EQ(runs.size(), 4U) << "adapters are no rerun";
   const double geometric = records[0].measured.step_time->value() * 1.1;
   EXPECT_TRUE(
       std::ranges::any_of(runs, [&](const OwnRun& r) { return std::abs(r.measured.value() / geometric - 1) < 1e-9; }));
