@@ -87,12 +87,15 @@ Json work_json(const OwnFigure& f, const Job& job) {
           {"time", rounded(f.after)}};
 }
 
-Json works_json(const OwnFit& fit, std::span<const OwnRun> runs) {
+/// Of the jobs that the stack ran.
+Json works_json(const OwnFit& fit, std::span<const OwnRun> runs, std::string_view stack) {
   Json works = Json::array();
   for (const OwnFigure& f : fit.figures) {
     const RunField& row = run_field(f.field);
     if (row.by_traits == nullptr) continue;
-    const auto same = std::ranges::find_if(runs, [&](const OwnRun& run) { return row.owner(run.job) == f.owner; });
+    const auto same = std::ranges::find_if(
+        runs, [&](const OwnRun& run) { return run.job.framework.name == stack && row.owner(run.job) == f.owner; });
+    if (same == runs.end()) continue;
     works.push_back(work_json(f, same->job));
     const auto memory = std::ranges::find(fit.memory, f.owner, &OwnMemory::owner);
     if (memory == fit.memory.end()) continue;
@@ -118,12 +121,10 @@ std::string own_overlay_json(const OwnFit& fit, std::span<const OwnRun> runs, co
     if (kind == "medium") named(document["media"], name)["in_step"] = rounded(f.after);
     if (kind == "framework") set_stack(document["frameworks"], f, name, runs);
   }
-  Json& last = document["frameworks"];
-  if (!runs.empty()) named(last, runs.front().job.framework.name);
-  if (!last.empty()) {
-    last.back()["own_runs"] = knowledge_json(fit, runs);
-    last.back()["works"] = works_json(fit, runs);
-  }
+  Json& stacks = document["frameworks"];
+  for (const OwnRun& run : runs) named(stacks, run.job.framework.name);
+  if (!stacks.empty()) stacks.back()["own_runs"] = knowledge_json(fit, runs);
+  for (Json& stack : stacks) stack["works"] = works_json(fit, runs, stack["name"].get<std::string>());
   return json_text(document, 1) + "\n";
 }
 

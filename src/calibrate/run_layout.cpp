@@ -38,9 +38,9 @@ Recompute recompute_of(const Reading& r, const UsualChoices& usual) {
   words.emplace_back("custom");  // of some modules or layers: selective
   const Reader word = r.layout.at("recompute");
   const auto found = std::ranges::find(words, word.string());
-  if (found + 1 == words.end()) return Recompute::selective;
-  if (found != words.end()) return static_cast<Recompute>(found - words.begin());
-  throw UnknownName(word.where(), "unknown recompute '" + word.string() + "'" + suggestion(word.string(), words));
+  if (found == words.end())
+    throw UnknownName(word.where(), "unknown recompute '" + word.string() + "'" + suggestion(word.string(), words));
+  return *found == words.back() ? Recompute::selective : static_cast<Recompute>(found - words.begin());
 }
 
 /// An interleaved schedule whose chunks were not said has one layer a chunk, the finest there is.

@@ -25,8 +25,9 @@ std::string json_of(const Reader& reader, std::string_view key) {
 }
 
 LogCondition read_condition(const Reader& reader) {
-  reader.allow_only({"key", "is", "not", "set"});
-  return {strings(reader.find("key")), strings(reader.find("is")), strings(reader.find("not"))};
+  reader.allow_only({"key", "is", "not", "set", "or_absent"});
+  return {strings(reader.find("key")), strings(reader.find("is")), strings(reader.find("not")),
+          reader.boolean_or("or_absent", false)};
 }
 
 LogSetting read_setting(const Reader& reader) {

@@ -11,9 +11,11 @@ struct LogPhrase {
   std::string name, after, before;
 };
 
-/// When a setting counts: one of `keys` is printed and is one of `is` (empty = anything but None), and none of `isnt`.
+/// When a setting counts: one of `keys` is printed and is one of `is` (empty = anything but None), and none of `isnt`;
+/// or, with `or_absent`, none of `keys` is printed.
 struct LogCondition {
   std::vector<std::string> keys, is, isnt;
+  bool or_absent = false;
 };
 
 /// A member of the job file from an argument that the log prints. Rows stand in order; the first that applies to a

@@ -101,7 +101,8 @@ std::optional<std::string> first_found(const std::vector<std::string>& keys,
 bool applies(const LogCondition& when, const std::map<std::string, std::string>& found) {
   if (when.keys.empty()) return true;
   const auto value = first_found(when.keys, found);
-  return value && (when.is.empty() || holds(when.is, *value)) && !holds(when.isnt, *value);
+  if (!value) return when.or_absent;
+  return (when.is.empty() || holds(when.is, *value)) && !holds(when.isnt, *value);
 }
 
 /// A printed scalar as JSON: numbers and truth values as such, anything else as a string.

@@ -79,7 +79,7 @@ class Making {
       parts_.framework.work_memory = work.memory, parts_.framework.work_memory_spread = work.memory_spread;
       assume(fmt::format("steps of this model, sequence and format take {:.3g} times what their figures say (own runs)",
                          work.time));
-      if (work.memory_spread <= 0) continue;
+      if (work.memory == 1 && work.memory_spread <= 0) continue;
       assume(
           fmt::format("activations, logits and buffers take {:.3g} times what operators keep (own runs)", work.memory));
     }

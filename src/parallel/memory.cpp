@@ -53,12 +53,16 @@ void add_states(Memory& m, const MemoryConstants& c, const LayerMemory& layers, 
   const double high = c.low_precision_weights ? 1 - linear : 1;
   const double low = c.low_precision_weights && layout.zero_stage == 3 ? (1 - high) * trained(3) : 0;
   const double copies = layout.zero_stage < 3 ? held.gemm : 0;  // of what is gathered, below
-  m.weights = Bytes::base(c.parameter_bytes * high * trained(3) + low + c.frozen_bytes * frozen_linear +
-                          c.frozen_rest_bytes * (1 - linear) * frozen + c.cached_weight_bytes * copies);
+  // An offload of parameters takes the frozen ones as they rest, but no buffers, as whole ones are.
+  const double packed = c.frozen_bytes * frozen_linear, rest = c.frozen_rest_bytes * (1 - linear) * frozen;
+  const bool moved = c.host_parameter_bytes > 0, packed_too = moved && !c.frozen_whole;
+  m.weights = Bytes::base(c.parameter_bytes * high * trained(3) + low + (packed_too ? 0 : packed) + (moved ? 0 : rest) +
+                          c.cached_weight_bytes * copies);
   m.gradients = Bytes::base(c.gradient_bytes * trained(2));
   m.optimizer = Bytes::base(c.optimizer_bytes * trained(1));
   m.update = Bytes::base(c.update_bytes * trained(1));
-  m.host = Bytes::base(c.host_optimizer_bytes * trained(1) + c.host_parameter_bytes * (trained(3) + frozen));
+  m.host = Bytes::base(c.host_optimizer_bytes * trained(1) + c.host_parameter_bytes * trained(3) +
+                       (packed_too ? packed : 0) + (moved ? rest : 0));
   const double allocated = layers.distinct_weights + (has_head(layers, stage) ? layers.sections.back().parameters : 0);
   m.buffers = c.communication_buffers + Bytes::base(c.ddp_bucket_bytes * (held.trained + held.expert_trained) +
                                                     c.weight_gradient_bytes * allocated);
@@ -160,10 +164,8 @@ MemoryConstants memory_constants(const Job& job) {
   const double beside = bytes_per_element(DType::fp32) + (r.states.master == StateFormat::none ? states.weights : 0);
   const double frozen = bytes_of(adapters ? r.trainable.base : r.states.weights, compute);
   const double whole = bytes_of(StateFormat::compute, compute), gathered = bytes_of(r.precision.gather, compute);
-  return {.frozen_bytes = r.offload.parameters ? 0 : frozen,
-          .frozen_rest_bytes = r.offload.parameters     ? 0
-                               : is_packed(r.trainable) ? whole
-                                                        : frozen,
+  return {.frozen_bytes = frozen,
+          .frozen_rest_bytes = is_packed(r.trainable) ? whole : frozen,
           .adapters = adapters,
           .frozen_whole = is_packed(r.trainable) && r.trainable.unpacking == Unpacking::elementwise,
           .parameter_bytes = r.offload.parameters ? 0 : states.weights,

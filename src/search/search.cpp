@@ -223,9 +223,9 @@ class Explainer {
 };
 
 /// "+4.1 %: bubble +0.21 s", or "+4.1 % memory: bubble +0.21 s" where the objective is not the time.
-std::string why(const Ranked& other, const Ranked& best, const std::string& objective) {
+std::string why(const Ranked& other, const Ranked& best, const Objective& objective) {
   const double more = best.value == 0 ? 0 : 100 * (other.value / best.value - 1);
-  const std::string lead = fmt::format("{:+.1f} %{}", more, objective == "time" ? "" : " " + objective);
+  const std::string lead = fmt::format("{:+.1f} %{}", more, objective.is_step_time ? "" : " " + objective.name);
   const std::string terms = in_words(other.against_best, best.prediction.step_time);
   return terms.empty() ? lead : lead + ": " + terms;
 }
@@ -239,7 +239,7 @@ std::vector<Ranked> explained(const std::vector<Candidate>& candidates, Explaine
   if (out.size() > wanted) out.resize(wanted);
   for (std::size_t i = 1; i < out.size(); ++i) {
     out[i].against_best = differences(out.front().prediction.time, out[i].prediction.time);
-    out[i].why = why(out[i], out.front(), options.objective.name);
+    out[i].why = why(out[i], out.front(), options.objective);
   }
   return out;
 }

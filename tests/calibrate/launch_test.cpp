@@ -212,7 +212,11 @@ TEST(LaunchRecompute, ModulesByTheirNames) {
                    "model.tensor_model_parallel_size=2 mixed_precision=bf16_mixed "
                    "model.recompute_granularity=selective model.recompute_modules='[core_attn,layernorm]'"),
             two);
-  EXPECT_EQ(recipe(std::string(megatron) + "--no-bias-swiglu-fusion"), R"({"kernels":{"unfused":true}})");
+  const std::string unfused = R"({"kernels":{"unfused":true}})";
+  EXPECT_EQ(recipe(std::string(megatron) + "--no-bias-swiglu-fusion"), unfused);
+  EXPECT_EQ(recipe(std::string(megatron) + "--swiglu --no-bias-swiglu-fusion"), unfused);
+  EXPECT_EQ(recipe(std::string(megatron) + "--no-bias-gelu-fusion"), unfused);
+  EXPECT_EQ(recipe(std::string(megatron) + "--swiglu --no-bias-gelu-fusion"), "") << "there is no GELU";
   EXPECT_EQ(recipe(std::string(megatron) + "--moe-shared-expert-overlap"),
             R"({"kernels":{"shared_expert_overlap":true}})");
 }

@@ -6,6 +6,8 @@
 
 #include <cmath>
 #include <filesystem>
+#include <map>
+#include <vector>
 
 #include "meshwright/calibrate/nearest_run.hpp"
 #include "meshwright/calibrate/spread_fit.hpp"
@@ -156,6 +158,29 @@ TEST(OwnFit, TheOverlayCarriesWhatPeaksTold) {
   EXPECT_GT(memory(job, *job.layout).activations, memory(job_of(layouts()[1]), *job.layout).activations);
 }
 
+TEST(OwnFit, AnOverlayGivesEachStackTheWorksThatItRan) {
+  const OwnRun core = with_peak(layouts()[0], 1.3);
+  OwnRun titan = core;
+  titan.job = with(core.job, [](JobSpec& spec) { spec.framework = "torchtitan", spec.seq_len = 4096; });
+  titan.measured = predict(titan.job, titan.layout).step_time;
+  titan.traits = traits_of(titan.job);
+  titan.peak = logged_peak(titan.job, titan.layout);
+  for (const std::vector<OwnRun>& own : {std::vector{core, titan}, std::vector{titan, core}}) {
+    OwnFit fit = fit_own(own);
+    fit.memory = fit_own_memory(own);
+    const Reader document = Reader::text(own_overlay_json(fit, own, builtin_catalog(), "test"), "own.json");
+    std::map<std::string, std::vector<double>> works;
+    for (const Reader& stack : document.at("frameworks").items()) {
+      for (const Reader& work : stack.at("works").items()) {
+        works[stack.at("name").string()].push_back(work.at("seq_len").number());
+        EXPECT_TRUE(work.has("memory"));
+      }
+    }
+    EXPECT_EQ(works["megatron-core"], std::vector<double>{8192});
+    EXPECT_EQ(works["torchtitan"], std::vector<double>{4096});
+  }
+}
+
 // Runs of one layout differ by that much from one to the next: what moved would move others the wrong way as often.
 TEST(OwnFit, RunsWithinTheNoiseMoveNothingAndNarrowBands) {
   const double noise = published_spread().sum(traits_of(job_of(layouts()[0])), &TraitSpread::own);
@@ -264,8 +289,12 @@ TEST(OwnFit, RunsAreMergedByConfigurationAndSickOnesLeftOut) {
   records.back().measured.step_time = *records[0].measured.step_time * 1.21;
   records.push_back(records[1]);
   records.back().state = "wait";
+  records.push_back(records[2]);
+  records.back().job = with(records[2].job, [](JobSpec& spec) {
+    spec.recipe = Reader::text(R"({"trainable": {"kind": "lora"}})", "recipe.json");
+  });
   const std::vector<OwnRun> runs = own_runs(records);
-  ASSERT_EQ(runs.size(), 3U);
+  ASSERT_EQ(runs.size(), 4U) << "adapters are no rerun";
   const double geometric = records[0].measured.step_time->value() * 1.1;
   EXPECT_TRUE(
       std::ranges::any_of(runs, [&](const OwnRun& r) { return std::abs(r.measured.value() / geometric - 1) < 1e-9; }));

@@ -237,6 +237,30 @@ TEST(RunLogs, AJobFileFillsInAndWins) {
   EXPECT_FALSE(alone[0].job.recipe.offload.optimizer);
 }
 
+// Megatron-LM, training/arguments.py: a GELU is fused with its biases, and not where there are none; both fusions are
+// printed whatever the nonlinearity.
+TEST(RunLogs, FusionsAreThoseOfTheNonlinearityThatRuns) {
+  const auto unfused = [](const char* swiglu, const char* biases, const char* swiglu_fusion, const char* gelu_fusion) {
+    std::string text = read_file(sample("megatron-core"));
+    const auto put = [&](const std::string& line, const std::string& lines) {
+      text.replace(text.find(line), line.size(), lines);
+    };
+    put("swiglu .......................................... True",
+        fmt::format("swiglu .... {}\n  bias_swiglu_fusion .... {}\n  bias_gelu_fusion .... {}", swiglu, swiglu_fusion,
+                    gelu_fusion));
+    put("add_bias_linear ................................. False", fmt::format("add_bias_linear .... {}", biases));
+    const Scratch file("fusions.log");
+    file.write(text);
+    const auto runs = read_own_runs(file.path, builtin_catalog(), {.cluster = "dgx-h100"});
+    return runs.at(0).job.recipe.kernels.unfused;
+  };
+  EXPECT_FALSE(unfused("True", "False", "True", "False")) << "as every Llama prints it";
+  EXPECT_TRUE(unfused("True", "False", "False", "False"));
+  EXPECT_TRUE(unfused("False", "True", "True", "False"));
+  EXPECT_FALSE(unfused("False", "True", "False", "True"));
+  EXPECT_FALSE(unfused("False", "False", "True", "False")) << "no biases to fuse";
+}
+
 TEST(RunLogs, RefusesWhatIsNoTrainingLog) {
   const Scratch file("other.log");
   file.write("hello\nworld\n");

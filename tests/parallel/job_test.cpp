@@ -49,6 +49,20 @@ TEST(Job, LayoutTakesWhatIsLeftAndTheStacksOverlaps) {
   EXPECT_THAT(job.assumptions, Contains(HasSubstr("layout dp: 16")));
 }
 
+TEST(Job, MemoryThatOwnRunsMoveIsSaidWithASpreadAndWithout) {
+  CatalogData data = *builtin_catalog().data();
+  data.frameworks.push_back(Reader::text(R"({"name": "megatron-core", "works": [
+      {"model": "llama-3.2-1b", "seq_len": 4096, "precision": "bf16", "trainable": "all", "time": 1, "memory": 2}]})",
+                                         "mine.json"));
+  const Catalog catalog(std::move(data));
+  const Reader file = text(R"({"model": "llama-3.2-1b", "cluster": "dgx-h100", "nodes": 1, "seq_len": 4096,
+                               "global_batch": 64})");
+  const Job job = read_job(file, catalog);
+  EXPECT_EQ(job.framework.work_memory, 2);
+  EXPECT_THAT(job.assumptions, Contains(HasSubstr("take 2 times what operators keep")));
+  EXPECT_THAT(read_job(file, builtin_catalog()).assumptions, Not(Contains(HasSubstr("what operators keep"))));
+}
+
 TEST(Job, AFormatThatTheStackLacksIsSaid) {
   const auto warnings = [](const std::string& precision) {
     const Job job = read(R"({"model": "llama-3.2-1b", "cluster": "dgx-h100", "nodes": 1, "seq_len": 4096,

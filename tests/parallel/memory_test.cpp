@@ -484,6 +484,17 @@ TEST(Memory, FrozenWeightsInFourBitsAreThoseOfLinearLayers) {
               0.01 * packed * linear);
   EXPECT_LT(memory(four, sharded).buffers, memory(whole, sharded).buffers);
   EXPECT_LT(memory(gptq, sharded).buffers, memory(four, sharded).buffers);
+  // An offload of parameters takes them as they rest; buffers are no parameters.
+  const auto moved = [&](const char* trainable) {
+    return with_recipe(
+        plain, (std::string(R"({"offload": {"parameters": true}, "trainable": {"kind": "lora", )") + trainable + "}}")
+                   .c_str());
+  };
+  const Memory host = memory(moved(R"("base": "int4")"), sharded);
+  EXPECT_EQ(host.weights, Bytes{});
+  EXPECT_NEAR(host.host.value(), 8 * memory(four, sharded).weights.value(), 1e6);
+  const Memory buffers = memory(moved(R"("base": "int4", "unpacking": "elementwise")"), sharded);
+  EXPECT_NEAR(buffers.weights.value(), packed * linear, 0.01 * packed * linear);
   // What the products read is kept for the backward pass: of the block that is done again.
   const BlockMemory fused = layer_memory(four, replicated).sections[1];
   const BlockMemory elementwise = layer_memory(gptq, replicated).sections[1];

@@ -39,7 +39,7 @@ struct Options {
 std::string asked_for(const SearchResult& result, const Objective& objective) {
   std::string text;
   for (const std::string& stated : result.stated) text += (text.empty() ? "" : "; ") + stated;
-  if (objective.name != "time")
+  if (!objective.is_step_time)
     text += fmt::format("{}least {} ({})", text.empty() ? "" : "; ", objective.title, objective.name);
   return text.empty() ? "" : wrap("asked for " + text);
 }
