@@ -36,12 +36,15 @@ OwnMemory fit_of(const std::string& owner, const std::vector<const OwnRun*>& run
     x = std::clamp(pull / (told + 1 / prior), -longest, longest);
   }
   m.after = runs.front()->job.framework.work_memory * std::exp(x);
-  m.spread_after = std::sqrt(noise + slopes * slopes / (told + 1 / prior));
+  double left = 0;
   for (const OwnRun* run : runs) {
-    const double measured = std::log(run->peak->value());
+    const double measured = std::log(run->peak->value()), off = log_peak(*run, x) - measured;
+    left += off * off / m.runs;
     m.error_before += std::abs(std::exp(log_peak(*run, 0) - measured) - 1) / m.runs;
-    m.error_after += std::abs(std::exp(log_peak(*run, x) - measured) - 1) / m.runs;
+    m.error_after += std::abs(std::exp(off) - 1) / m.runs;
   }
+  // No peak is surer than what the runs' own are still off by.
+  m.spread_after = std::sqrt(std::max(noise, left) + slopes * slopes / (told + 1 / prior));
   return m;
 }
 

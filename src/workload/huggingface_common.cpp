@@ -53,12 +53,12 @@ void read_sizes(const Reader& config, const Family& family, Transformer& m) {
   }
 }
 
-/// A published model of just these sizes; null where there is none.
+/// A published model of just these sizes, alike in all layers; null where there is none.
 const Transformer* twin_of(const Transformer& m) {
   const auto& all = model_presets();
   const auto twin = std::find_if(all.begin(), all.end(), [&](const Transformer& p) {
-    return p.attention != AttentionKind::latent && p.layers == m.layers && p.hidden == m.hidden && p.heads == m.heads &&
-           p.ffn_hidden == m.ffn_hidden && p.vocab == m.vocab;
+    return p.attention != AttentionKind::latent && p.pattern.empty() && p.layers == m.layers && p.hidden == m.hidden &&
+           p.heads == m.heads && p.ffn_hidden == m.ffn_hidden && p.vocab == m.vocab;
   });
   return twin == all.end() ? nullptr : &*twin;
 }

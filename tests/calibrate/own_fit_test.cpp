@@ -145,6 +145,15 @@ TEST(OwnFit, PeaksMoveWhatComesAndGoesOfThatJobAlone) {
   EXPECT_TRUE(fit_own_memory(std::vector<OwnRun>{measured(layouts()[0])}).empty()) << "no peak, nothing told";
 }
 
+// Peaks that the fit cannot follow make no one surer of the next.
+TEST(OwnFit, PeaksAreNoSurerThanTheRunsThemselves) {
+  OwnRun high = with_peak(layouts()[0], 1);
+  high.peak = 1.6 * *high.peak;
+  const OwnMemory m = fit_own_memory(std::vector{high}).front();
+  EXPECT_GT(m.error_after, 0.2);
+  EXPECT_GT(m.spread_after, m.error_after);
+}
+
 TEST(OwnFit, TheOverlayCarriesWhatPeaksTold) {
   const std::vector<OwnRun> own = {with_peak(layouts()[0], 1.3), with_peak(layouts()[2], 1.3)};
   OwnFit fit = fit_own(own);

@@ -84,6 +84,21 @@ def test_a_job_without_a_layout_is_for_plan(meshwright, tmp_path):
     refused(meshwright("plan", "--model", "llama-3.1-8b", "--cluster", "dgx-h100", "--seq-len", "8k"), "--global-batch", "job file")
 
 
+def test_plan_names_the_memory_that_lacks(meshwright, tmp_path):
+    """The host's where more would help, not where devices hold no layout however much there is."""
+
+    def why_none(moved, host):
+        cluster = {"of": "dgx-h100", "node": {"host_memory": host}}
+        path = written(tmp_path, cluster=cluster, gpus=8, global_batch=16, recipe={"offload": {moved: True}})
+        result = meshwright("plan", path)
+        assert result.returncode == 1
+        return result.stderr
+
+    assert "lack host memory" in why_none("optimizer", "64 GB")
+    for host in ("400 GB", "9 TB"):
+        assert "no layout fits into device memory" in why_none("activations", host)
+
+
 def test_plan_says_what_a_file_s_own_layout_costs(meshwright, tmp_path):
     layout = {"tp": 8, "pp": 2, "dp": 4, "micro_batch": 1, **FULL}
     path = written(tmp_path, layout=layout)

@@ -58,6 +58,11 @@ TEST(HuggingFace, MissingKeyValueHeadsOfAKnownModelAreThatModels) {
           "intermediate_size": 11008, "vocab_size": 32000})");
   EXPECT_EQ(small.kv_heads, 32);
   EXPECT_THAT(small.assumptions, testing::Contains(HasSubstr("32 is assumed, as llama-7b of the same sizes has")));
+  // Bamba-9B, most layers of which are Mamba's, has the sizes of Llama 3 8B.
+  EXPECT_THAT(imported(R"({"model_type": "llama", "hidden_size": 4096, "num_hidden_layers": 32,
+                           "num_attention_heads": 32, "intermediate_size": 14336, "vocab_size": 128256})")
+                  .assumptions,
+              testing::Contains(HasSubstr("8 is assumed, as llama-3-8b of the same sizes has")));
   EXPECT_THAT(imported(llama("")).assumptions, testing::Contains(HasSubstr("8 is assumed, as many as heads")));
   EXPECT_THAT(imported(llama(R"("num_key_value_heads": 8)")).assumptions, testing::IsEmpty());
 }

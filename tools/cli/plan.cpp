@@ -285,16 +285,15 @@ void constrain_to_flags(const Job& job, const LayoutOutputs& outputs, SearchOpti
 /// Why nothing fits: memory, or else the rule that refuses most.
 std::string no_layout(const Job& job, const SearchResult& result) {
   if (result.interrupted) return "interrupted before any layout was found";
-  const auto refuses = [&](std::string_view what) {
-    return std::any_of(result.refused.begin(), result.refused.end(), [&](const auto& r) { return r.first == what; });
+  const auto refused_by = [&](std::string_view what) -> std::uint64_t {
+    const auto row = std::ranges::find(result.refused, what, &std::pair<std::string, std::uint64_t>::first);
+    return row == result.refused.end() ? 0 : row->second;
   };
-  if (refuses("memory limit")) return "no layout fits into the memory that --max-memory leaves";
-  if (refuses("host memory")) {
+  if (refused_by("memory limit") > 0) return "no layout fits into the memory that --max-memory leaves";
+  const std::uint64_t host = refused_by("host memory"), device = refused_by("device memory");
+  if (host > device)
     return "no layout fits: nodes lack host memory for what is moved there; more nodes, or fewer parts moved, may";
-  }
-  if (refuses("device memory")) {
-    return "no layout fits into device memory; more devices or shorter sequences may";
-  }
+  if (device > 0) return "no layout fits into device memory; more devices or shorter sequences may";
   const std::string rule = result.refused.empty() ? "" : result.refused.front().first;
   std::string asked;
   for (const std::string& stated : result.stated) asked += (asked.empty() ? " with " : ", ") + stated;
