@@ -151,7 +151,9 @@ void add_expert(BlockCost& cost, const BlockContext& x, const Windows& w) {
       exchange(x, Collective::all_gather, vectors, one(out)) + over_etp(Collective::all_gather, out);
   const Seconds combine =
       exchange(x, Collective::reduce_scatter, vectors, one(element)) + over_etp(Collective::reduce_scatter, element);
-  const bool beside = x.layout.ep_comm_overlap || effective_schedule(x.layout)->overlaps_experts;
+  // The overlap is of expert ranks (Megatron Core refuses it without them), not of what tensor ranks exchange.
+  const bool asked = x.layout.ep_comm_overlap && x.layout.ep > 1;
+  const bool beside = asked || effective_schedule(x.layout)->overlaps_experts;
   const bool shared = x.job.recipe.kernels.shared_expert_overlap;
   const auto put = [&](Pass& pass, Seconds of_shared) {
     const Seconds window = beside ? pass.computing() : of_shared;

@@ -510,6 +510,16 @@ TEST(Step, ExpertExchangeByNodeIsCheaperAcrossNodes) {
   EXPECT_LT(step_of(job, overlapped).time.expert_parallel, by_node);
 }
 
+// What tensor ranks of experts exchange stays where there are no expert ranks.
+TEST(Step, OverlapOfExpertsIsOfExpertRanks) {
+  const Job job = job_on("dgx-h100", 16, mixture(16, 64, 8), 4096, 512);
+  const Layout l{.tp = 8, .dp = 2, .etp = 8, .sequence_parallel = true};
+  Layout overlapped = l;
+  overlapped.ep_comm_overlap = true;
+  EXPECT_GT(step_of(job, l).time.expert_parallel.value(), 0);
+  EXPECT_EQ(step_of(job, overlapped).time.expert_parallel, step_of(job, l).time.expert_parallel);
+}
+
 // Megatron's --no-bias-swiglu-fusion and its like: each operation reads and writes by itself, unless blocks are
 // compiled.
 TEST(Step, FusionsOffTakeTheirTraffic) {
