@@ -292,7 +292,7 @@ std::string setting_json(const LogDialect& dialect, const std::map<std::string, 
   double product = 0;
   for (const LogSetting& row : dialect.settings) {
     if (row.to != to) continue;
-    const std::string json = row_json(row, found);
+    std::string json = row_json(row, found);
     if (json.empty()) continue;
     if (!row.multiply) return json;
     double factor = 0;

@@ -66,6 +66,7 @@ LoggedSteps StepSeries::summary() const {
   }
   s.median = median(healthy);
   std::vector<double> away;
+  away.reserve(healthy.size());
   for (const double v : healthy) away.push_back(std::abs(v - s.median));
   s.spread = 1.4826 * median(away) / s.median;
   return s;
