@@ -1,4 +1,5 @@
 #include "calibrate/measured.hpp"
+
 #include "meshwright/parallel/prediction.hpp"
 
 namespace meshwright::calibrate {

@@ -27,7 +27,7 @@ Windows add_kernels(BlockCost& cost, std::span<const Operator> operators, const 
     t.weight_gradient += training.added.weight_gradient;
     (op.expert ? cost.expert_trained : cost.trained) += training.trained;
     if (training.trained > 0) ++cost.tensors;
-    if (packs && is_gemm(op) && op.low_precision) (op.expert ? cost.expert_packed : cost.packed) += op.weight_elements;
+    if (packs && is_linear_layer(op)) (op.expert ? cost.expert_packed : cost.packed) += op.weight_elements;
     cost.forward.compute += t.forward;
     cost.backward.compute += t.data_gradient + t.weight_gradient;
     cost.weight_gradient += t.weight_gradient;

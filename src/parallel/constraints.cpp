@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "meshwright/parallel/memory.hpp"
 #include "meshwright/parallel/prediction.hpp"
 #include "parallel/rules.hpp"
 

@@ -1,5 +1,4 @@
 #include "meshwright/parallel/launcher.hpp"
-#include "meshwright/parallel/job_recipe.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -12,6 +11,7 @@
 #include "core/json_text.hpp"
 #include "meshwright/core/text.hpp"
 #include "meshwright/core/units.hpp"
+#include "meshwright/parallel/job_recipe.hpp"
 #include "meshwright/parallel/placement.hpp"
 #include "meshwright/parallel/prediction.hpp"
 #include "meshwright/parallel/report.hpp"

@@ -167,7 +167,7 @@ MemoryConstants memory_constants(const Job& job) {
   return {.frozen_bytes = frozen,
           .frozen_rest_bytes = is_packed(r.trainable) ? whole : frozen,
           .adapters = adapters,
-          .frozen_whole = is_packed(r.trainable) && r.trainable.unpacking == Unpacking::elementwise,
+          .frozen_whole = unpacks_elementwise(r.trainable),
           .parameter_bytes = r.offload.parameters ? 0 : states.weights,
           .gradient_bytes = r.offload.gradients ? 0 : states.gradients,
           .optimizer_bytes = r.offload.optimizer ? 0 : states.optimizer,

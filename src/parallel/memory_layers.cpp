@@ -32,7 +32,7 @@ BlockMemory weights_of(std::span<const Operator> operators, const Job& job) {
   BlockMemory block;
   block.parameters = held.dense, block.expert_parameters = held.experts;
   for (const Operator& op : operators) {
-    if (is_gemm(op) && op.low_precision) block.gemm_parameters += op.weight_elements;
+    if (is_linear_layer(op)) block.gemm_parameters += op.weight_elements;
     (op.expert ? block.expert_trained : block.trained) += training_of(op, job).trained;
   }
   return block;
@@ -40,8 +40,7 @@ BlockMemory weights_of(std::span<const Operator> operators, const Job& job) {
 
 /// What autograd keeps of weights that elementwise operators unpacked: what their products read, for the backward pass.
 double kept_unpacked(const BlockMemory& block, const Job& job) {
-  const RecipeTrainable& t = job.recipe.trainable;
-  return is_packed(t) && t.unpacking == Unpacking::elementwise ? element_of(job) * block.gemm_parameters : 0;
+  return unpacks_elementwise(job.recipe.trainable) ? element_of(job) * block.gemm_parameters : 0;
 }
 
 /// Activations of a block: what the operators keep, and what the stack keeps beyond them.

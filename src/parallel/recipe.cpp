@@ -97,7 +97,7 @@ double bytes_of(StateFormat format, DType compute) noexcept {
 }
 
 double gathered_packed_bytes(const RecipeTrainable& trainable, DType compute) noexcept {
-  return trainable.unpacking == Unpacking::elementwise ? 0 : bytes_of(trainable.base, compute);
+  return unpacks_elementwise(trainable) ? 0 : bytes_of(trainable.base, compute);
 }
 
 const AttentionKernel& attention_kernel(std::string_view name, const std::string& where) {

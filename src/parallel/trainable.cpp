@@ -51,14 +51,13 @@ double elementwise_traffic(double packed, DType compute) {
 /// what elementwise operators made for the backward pass.
 Kernels dequantised(const Operator& op, const Job& job) {
   const StateFormat base = job.recipe.trainable.base;
-  if (!is_packed(job.recipe.trainable) || !op.low_precision) return {};  // the head stays as it is
+  if (!is_packed(job.recipe.trainable) || !is_linear_layer(op)) return {};  // the head stays as it is
   const DType compute = job.precision.rest;
   const double packed = bytes_of(base, compute);
   const auto moved = [&](double bytes) {
     return memory_bound_time(Bytes::base(op.weight_elements * bytes), job.cluster.accelerator);
   };
-  if (job.recipe.trainable.unpacking == Unpacking::elementwise)
-    return {moved(elementwise_traffic(packed, compute)), {}, {}};
+  if (unpacks_elementwise(job.recipe.trainable)) return {moved(elementwise_traffic(packed, compute)), {}, {}};
   const Seconds once = moved(packed + bytes_per_element(compute));
   return {once, once, {}};
 }

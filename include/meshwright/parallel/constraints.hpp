@@ -9,9 +9,11 @@
 #include "meshwright/core/error.hpp"
 #include "meshwright/parallel/job.hpp"
 #include "meshwright/parallel/layout.hpp"
-#include "meshwright/parallel/memory.hpp"
 
 namespace meshwright::parallel {
+
+struct Memory;
+struct MemoryConstants;
 
 /// What a rule needs and what is there, in words: "a multiple of tp 3", "40 heads".
 struct RuleWords {

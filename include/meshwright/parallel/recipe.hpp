@@ -270,6 +270,11 @@ const OptimizerRow& optimizer(std::string_view name, const std::string& where);
 constexpr bool is_packed(const RecipeTrainable& t) noexcept {
   return t.kind == TrainableKind::lora && (t.base == StateFormat::int4 || t.base == StateFormat::int8);
 }
+/// Whether elementwise operators unpack such weights: buffers of their layers, whole on every rank, and what is
+/// unpacked is kept for the backward pass (AutoGPTQ).
+constexpr bool unpacks_elementwise(const RecipeTrainable& t) noexcept {
+  return is_packed(t) && t.unpacking == Unpacking::elementwise;
+}
 /// Bytes of such a weight that ZeRO-3 and FSDP gather: what bitsandbytes keeps as a parameter they cut and gather as it
 /// is (quant_storage), AutoGPTQ's integers are buffers of the layer, whole on every rank.
 double gathered_packed_bytes(const RecipeTrainable& trainable, DType compute) noexcept;

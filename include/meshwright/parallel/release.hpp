@@ -36,8 +36,8 @@ struct ReleaseChoice {
 ReleaseChoice release_choice(const std::vector<Release>& releases, std::string_view version,
                              std::string_view date = {});
 
-/// "framework_version: 26.08 (newest of megatron-core)": what a job lists for a choice that was not named; "" for one
-/// that was, or where the stack has no releases.
+/// "framework_version: 26.08 (the newest known of megatron-core)": what a job lists for a choice that was not named; ""
+/// for one that was, or where the stack has no releases.
 std::string assumption(const ReleaseChoice& choice, const std::vector<Release>& releases, std::string_view framework,
                        std::string_view version);
 

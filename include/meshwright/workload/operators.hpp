@@ -57,6 +57,9 @@ enum class LayerKind { dense, moe };
 constexpr bool is_gemm(const Operator& op) {
   return op.kind == OperatorKind::gemm || op.kind == OperatorKind::grouped_gemm;
 }
+/// A product with a weight of the blocks: what a low-precision recipe, or a packed base of adapters, holds in its
+/// format.
+constexpr bool is_linear_layer(const Operator& op) { return is_gemm(op) && op.low_precision; }
 
 /// Operators of one block for `micro_batch` sequences of `seq_len` tokens (before cutting by cp).
 std::vector<Operator> layer_operators(const Transformer& model, const LayerShape& shape, double micro_batch,
