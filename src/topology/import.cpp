@@ -122,9 +122,10 @@ int NodeTopology::gpus() const {
 int NodeTopology::nics() const { return static_cast<int>(devices.size()) - gpus(); }
 
 std::map<std::string, int> gpu_links(const NodeTopology& node) {
+  const int n = node.gpus();
   std::map<std::string, int> links;
-  for (int r = 0; r < node.gpus(); ++r)
-    for (int c = 0; c < node.gpus(); ++c)
+  for (int r = 0; r < n; ++r)
+    for (int c = 0; c < n; ++c)
       if (r != c && node.devices[static_cast<std::size_t>(r)].row == RowState::read && !node.cell(r, c).empty())
         ++links[node.cell(r, c)];
   return links;
