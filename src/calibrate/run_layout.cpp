@@ -56,6 +56,17 @@ int zero_stage_of(const Reading& r, const UsualChoices& usual) {
   return std::min(3, r.degree("zero_stage", usual.zero_stage, 99, 0));
 }
 
+/// Sequences of a pass. Stacks that run a replica's sequences at once state a device's share of them (MaxText,
+/// configs/types.py, calculate_global_batch_sizes; Pax, PERCORE_BATCH_SIZE): with tensor parallelism a pass has more.
+int micro_batch_of(const Reading& r, const UsualChoices& usual, int devices, const Layout& l) {
+  const int sequences = r.layout.integer_or("global_batch", 0, 0, largest_data_degree);
+  const bool at_once = usual.one_pass && l.pp == 1;
+  const int all = at_once ? std::clamp(sequences / l.dp, 1, largest_degree) : 1;
+  const int stated = r.degree("micro_batch", all, largest_degree);
+  const bool of_a_device = at_once && 1LL * stated * devices == sequences;
+  return of_a_device ? all : stated;
+}
+
 }  // namespace
 
 std::string resolve_degrees(const Reader& record, const UsualChoices& usual, JobSpec& spec, Layout& l) {
@@ -71,9 +82,7 @@ std::string resolve_degrees(const Reader& record, const UsualChoices& usual, Job
   if (l.accelerators() != devices)
     return "layout inconsistent: tp * cp * pp does not divide the number of accelerators";
   l.etp = r.layout.integer_or("etp", l.ep > l.cp * l.dp || !usual.experts_cut_by_tp ? 1 : 0, 0, largest_tensor_degree);
-  const int sequences = r.layout.integer_or("global_batch", 0, 0, largest_data_degree) / l.dp;
-  l.micro_batch = r.degree("micro_batch", usual.one_pass && l.pp == 1 ? std::clamp(sequences, 1, largest_degree) : 1,
-                           largest_degree);
+  l.micro_batch = micro_batch_of(r, usual, devices, l);
   const long long a_pass = 1LL * l.dp * l.micro_batch;
   spec.global_batch =
       r.degree("global_batch", static_cast<int>(std::min<long long>(a_pass, largest_data_degree)), largest_data_degree);

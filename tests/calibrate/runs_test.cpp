@@ -156,6 +156,19 @@ TEST(RunRecords, WhatAStackRecomputesMayGoWithItsTaskAndSize) {
   EXPECT_EQ(mode("pretrain", 8), Recompute::none);
 }
 
+// MaxText states a device's sequences, and runs those of a replica's devices in one pass.
+TEST(RunRecords, BatchesOfADeviceAreReadAsTheReplicas) {
+  const auto sequences = [](const std::string& stack, int micro_batch) {
+    const RunRecord run = read(record_text(R"({"tp": 4, "pp": 1, "global_batch": 32, "micro_batch": )" +
+                                           std::to_string(micro_batch) + R"(, "framework": ")" + stack + R"("})"));
+    return run.layout.micro_batch;
+  };
+  EXPECT_EQ(sequences("maxtext", 4), 16);  // 8 devices of 4 each make the batch of 32
+  EXPECT_EQ(sequences("maxtext", 16), 16);
+  EXPECT_EQ(sequences("maxtext", 2), 2);  // neither: passes follow one another
+  EXPECT_EQ(sequences("megatron-lm", 4), 4);
+}
+
 TEST(RunRecords, NotesSayHowFrozenWeightsAreUnpacked) {
   const auto unpacking = [](const std::string& notes) {
     std::string text = record_text(R"({"tp": 1, "pp": 1, "global_batch": 8, "framework": "pytorch-fsdp"})", "lora");
