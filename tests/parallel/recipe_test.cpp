@@ -55,6 +55,19 @@ TEST(Published, BytesOfAParameter) {
   EXPECT_EQ(of("megatron-core", "fp32"), 16) << "fp32 weights need no second copy";
 }
 
+// deepspeed/runtime/pipe/engine.py, _bf16_reduce_grads: the fp32 gradients of the bf16 optimizer are all-reduced; fp16
+// ones are reduced as they are (deepspeed/runtime/zero/stage_1_and_2.py).
+TEST(Recipe, PipelinesOfDeepSpeedReduceFp32GradientsInBf16) {
+  for (const char* stack : {"megatron-deepspeed", "megatron-deepspeed-2022"}) {
+    const auto on_the_wire = [&](const char* format) {
+      const Job job = with_precision(test_job(llama_8b(), 8, 4096, 64, stack), format);
+      return bytes_of(job.recipe.states.reduce, job.precision.rest);
+    };
+    EXPECT_EQ(on_the_wire("bf16"), 4) << stack;
+    EXPECT_EQ(on_the_wire("fp16"), 2) << stack;
+  }
+}
+
 TEST(Recipe, OptimizersKeepWhatTheirPapersSay) {
   const auto optimizer_bytes = [](const char* name) {
     RecipeStates states;
