@@ -5,6 +5,7 @@
 
 #include "core/refusal.hpp"
 #include "meshwright/parallel/constraints.hpp"
+#include "meshwright/parallel/job_recipe.hpp"
 #include "meshwright/parallel/memory.hpp"
 #include "parallel/jobs.hpp"
 #include "parallel/stated_recipe.hpp"
@@ -66,6 +67,18 @@ TEST(Recipe, PipelinesOfDeepSpeedReduceFp32GradientsInBf16) {
     EXPECT_EQ(on_the_wire("bf16"), 4) << stack;
     EXPECT_EQ(on_the_wire("fp16"), 2) << stack;
   }
+}
+
+TEST(Recipe, AStackRunsTheFirstAttentionKernelThatTheDeviceHas) {
+  const auto kernel = [](const char* stack, const char* node) {
+    return attention_kernel(on(node, test_job(llama_8b(), 8, 4096, 64, stack))).name;
+  };
+  for (const char* stack : {"llm-foundry", "nanotron"}) {  // FlashAttention-2, on Hopper too
+    EXPECT_EQ(kernel(stack, "dgx-a100"), "flash-2") << stack;
+    EXPECT_EQ(kernel(stack, "dgx-h100"), "flash-2") << stack;
+    EXPECT_EQ(kernel(stack, "dgx-1v"), "unfused") << stack;
+  }
+  EXPECT_EQ(kernel("megatron-core", "dgx-h100"), "vendor");
 }
 
 TEST(Recipe, OptimizersKeepWhatTheirPapersSay) {
