@@ -16,8 +16,8 @@ namespace meshwright::calibrate {
 namespace {
 
 constexpr double parameter_step = 0.02;    ///< of a log parameter, for differences
-constexpr double robust = 0.12;            ///< log error from which a residual counts linearly (Huber)
 constexpr double noise = 0.04;             ///< reruns of one configuration under other releases differ by 2 to 8 %
+constexpr double robust = 1.345 * noise;   ///< from where a residual counts linearly (Huber 1964: 95 % efficient)
 constexpr double pin = 1e9;                ///< weight that holds a parameter at its limit
 constexpr int least_configurations = 3;    ///< that tell a parameter
 constexpr double informative_error = 0.7;  ///< of the prior's spread: above, the runs say next to nothing

@@ -281,6 +281,9 @@ TEST(Platform, EveryNodeHasMediaAndKinAreMarked) {
   const Cluster other =
       with(make_cluster(builtin_catalog(), "dgx-h100", 2), [](ClusterSpec& spec) { spec.node.fabric = "omni-path"; });
   EXPECT_EQ(platform_of(other).scale_out.evidence, Evidence::extrapolated);
+  // Without a table of its own, a network's rate in a step is told by runs.
+  EXPECT_EQ(platform_of(other).scale_out.name, "omni-path");
+  EXPECT_TRUE(other.fabric.told_by_runs);
   EXPECT_EQ(platform_of(make_cluster(builtin_catalog(), "dgx-h100", 2)).scale_out.evidence, Evidence::calibrated);
 }
 

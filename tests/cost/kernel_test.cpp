@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cmath>
+#include <span>
 
 #include "meshwright/hardware/catalog.hpp"
 
@@ -258,7 +259,6 @@ TEST(Kernel, PublishedAttention) {
                                                      {"A100-SXM4-80GB", 64, 2048, false, true, 2, 162, 0.08},
                                                      {"H100-SXM5-80GB", 128, 8192, true, true, 2, 308, 0.18},
                                                      {"H100-SXM5-80GB", 128, 8192, false, true, 2, 335, 0.20},
-                                                     {"H200-SXM-141GB", 128, 8192, true, true, 3, 447, 0.02},
                                                      // 834 with kernels that reach 0.8 of later ones
                                                      {"B200-SXM6-180GB", 128, 8192, true, true, 3, 834 / 0.8, 0.03},
                                                      {"A100-SXM4-80GB", 128, 8192, false, false, 0, 86, 0.15},
@@ -291,6 +291,24 @@ struct BenchmarkedAttention {
   double seq, heads, kv_heads, head_dim, v_head_dim, batch, forward_ms, backward_ms;
 };
 
+/// Bursts with pauses take a share of the time at the clocks of a step.
+void expect_near(std::span<const BenchmarkedAttention> published, double share) {
+  for (const BenchmarkedAttention& p : published) {
+    const AttentionShape s{.batch = p.batch,
+                           .heads = p.heads,
+                           .kv_heads = p.kv_heads,
+                           .seq_q = p.seq,
+                           .seq_kv = p.seq,
+                           .head_dim = p.head_dim,
+                           .v_head_dim = p.v_head_dim};
+    const Accelerator& device = benchmark_catalog().accelerator(p.device);
+    const double forward = share * attention_forward_time(s, device).value();
+    const double backward = share * attention_backward_time(s, device).value();
+    EXPECT_NEAR(1e3 * forward / p.forward_ms, 1, 0.15) << p.device << " " << p.seq;
+    EXPECT_NEAR(1e3 * backward / p.backward_ms, 1, 0.15) << p.device << " " << p.seq;
+  }
+}
+
 // https://github.com/NVIDIA/cudnn-frontend/tree/main/benchmark/sdpa_benchmark_training, causal bf16: cuDNN 9.18 on
 // GB200 (gb200_918_only_cudnn: Llama-3.1's and DeepSeek-V3's heads) and GB300, 9.22 on GB300 (dsv3/gb300). Bursts with
 // pauses: a training step takes a tenth longer.
@@ -301,19 +319,20 @@ TEST(Kernel, PublishedAttentionOfBlackwell) {
       {"GB200", 16384, 128, 128, 192, 128, 1, 6.476, 22.025}, {"GB300", 4096, 64, 8, 128, 128, 1, 0.164, 0.574},
       {"GB300", 8192, 64, 8, 128, 128, 1, 0.571, 1.976},      {"GB300", 4096, 128, 128, 192, 128, 2, 0.864, 3.127},
       {"GB300", 8192, 128, 128, 192, 128, 2, 3.013, 11.074}};
-  for (const BenchmarkedAttention& p : published) {
-    const AttentionShape s{.batch = p.batch,
-                           .heads = p.heads,
-                           .kv_heads = p.kv_heads,
-                           .seq_q = p.seq,
-                           .seq_kv = p.seq,
-                           .head_dim = p.head_dim,
-                           .v_head_dim = p.v_head_dim};
-    const Accelerator& device = benchmark_catalog().accelerator(p.device);
-    EXPECT_NEAR(0.9e3 * attention_forward_time(s, device).value() / p.forward_ms, 1, 0.15) << p.device << " " << p.seq;
-    EXPECT_NEAR(0.9e3 * attention_backward_time(s, device).value() / p.backward_ms, 1, 0.15)
-        << p.device << " " << p.seq;
-  }
+  expect_near(published, 0.9);
+}
+
+// https://github.com/NVIDIA/cudnn-frontend/tree/main/benchmark/attention_training/results, llama3.1/h200 and dsv3/h200
+// of 2026-09-28, cuDNN 9.27, causal bf16; the last of each took long enough for the clocks of a step.
+TEST(Kernel, PublishedAttentionOfHopper) {
+  const std::vector<BenchmarkedAttention> published = {
+      {"H200-SXM-141GB", 2048, 64, 8, 128, 128, 2, 0.257, 0.856},
+      {"H200-SXM-141GB", 4096, 64, 8, 128, 128, 2, 0.893, 2.779},
+      {"H200-SXM-141GB", 8192, 64, 8, 128, 128, 2, 3.357, 10.448},
+      {"H200-SXM-141GB", 32768, 64, 8, 128, 128, 2, 56.813, 166.714},
+      {"H200-SXM-141GB", 4096, 128, 128, 192, 128, 2, 2.248, 7.293},
+      {"H200-SXM-141GB", 32768, 128, 128, 192, 128, 2, 144.976, 450.227}};
+  expect_near(published, 1);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "core/refusal.hpp"
 #include "meshwright/parallel/constraints.hpp"
+#include "meshwright/parallel/job_recipe.hpp"
 #include "meshwright/parallel/memory.hpp"
 #include "parallel/jobs.hpp"
 #include "parallel/stated_recipe.hpp"
@@ -53,6 +54,31 @@ TEST(Published, BytesOfAParameter) {
   EXPECT_EQ(of("deepspeed", "fp16"), 20);
   for (const Framework& stack : frameworks()) EXPECT_LE(of(stack.name.c_str(), "fp32"), 20) << stack.name;
   EXPECT_EQ(of("megatron-core", "fp32"), 16) << "fp32 weights need no second copy";
+}
+
+// deepspeed/runtime/pipe/engine.py, _bf16_reduce_grads: the fp32 gradients of the bf16 optimizer are all-reduced; fp16
+// ones are reduced as they are (deepspeed/runtime/zero/stage_1_and_2.py).
+TEST(Recipe, PipelinesOfDeepSpeedReduceFp32GradientsInBf16) {
+  for (const char* stack : {"megatron-deepspeed", "megatron-deepspeed-2022"}) {
+    const auto on_the_wire = [&](const char* format) {
+      const Job job = with_precision(test_job(llama_8b(), 8, 4096, 64, stack), format);
+      return bytes_of(job.recipe.states.reduce, job.precision.rest);
+    };
+    EXPECT_EQ(on_the_wire("bf16"), 4) << stack;
+    EXPECT_EQ(on_the_wire("fp16"), 2) << stack;
+  }
+}
+
+TEST(Recipe, AStackRunsTheFirstAttentionKernelThatTheDeviceHas) {
+  const auto kernel = [](const char* stack, const char* node) {
+    return attention_kernel(on(node, test_job(llama_8b(), 8, 4096, 64, stack))).name;
+  };
+  for (const char* stack : {"llm-foundry", "nanotron"}) {  // FlashAttention-2, on Hopper too
+    EXPECT_EQ(kernel(stack, "dgx-a100"), "flash-2") << stack;
+    EXPECT_EQ(kernel(stack, "dgx-h100"), "flash-2") << stack;
+    EXPECT_EQ(kernel(stack, "dgx-1v"), "unfused") << stack;
+  }
+  EXPECT_EQ(kernel("megatron-core", "dgx-h100"), "vendor");
 }
 
 TEST(Recipe, OptimizersKeepWhatTheirPapersSay) {
