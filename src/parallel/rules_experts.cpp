@@ -90,6 +90,15 @@ constexpr RuleRow table[] = {
        if (l.recompute == Recompute::full) return {"recompute none or selective", "recompute full"};
        return {"vp > 1 with a pipeline: two micro-batches on a stage at once", fmt::format("pp {}, vp 1", l.pp)};
      }},
+    {.name = "delay_wgrad",
+     .refuses =
+         [](const Job& job, const Layout& l) noexcept {
+           return job.recipe.kernels.delay_wgrad && job.model.is_moe() && !(l.ep_comm_overlap && l.ep > 1);
+         },
+     .words = [](const Job&, const Layout& l) -> RuleWords {
+       return {"ep_comm_overlap true for recipe kernels delay_wgrad",
+               l.ep > 1 ? "ep_comm_overlap false" : "ep 1: nothing to overlap"};
+     }},
     {.name = "order with experts",
      .refuses = order_refused,
      .words = [](const Job& job, const Layout& l) -> RuleWords {

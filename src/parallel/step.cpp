@@ -128,6 +128,13 @@ struct Queue {
   }
 };
 
+/// ZeRO-2 keeps no whole gradients from one micro-batch to the next: each is reduced and scattered once its backward
+/// pass made it (DeepSpeed, stage_1_and_2.py; Megatron-FSDP's optim_grads; PyTorch's SHARD_GRAD_OP). Pipelines add up
+/// their micro-batches first: MegaScale and Llama 3 reduce once a step.
+double reductions(const StepConstants& c, const Layout& l) noexcept {
+  return l.zero_stage == 2 && l.pp == 1 ? micro_batches(c.global_batch, l) : 1;
+}
+
 /// Gradient reduction and parameter gathers once a step: ZeRO 0 to 2, and the replicas of HSDP.
 Overlap reduction(const Slot& slot, const StepConstants& c, const Entries& e, const Layout& l) noexcept {
   Queue reduces, gathers;
@@ -157,10 +164,11 @@ Overlap reduction(const Slot& slot, const StepConstants& c, const Entries& e, co
   const double windows = each_pass ? 1 : 1 + (l.pp - 1.0) * (l.vp - 1.0) / l.vp;
   // What a window hides already it cannot hide again.
   const Seconds left = std::max(Seconds{}, beside(slot, slot.backward) - slot.backward_hides);
+  const double times = reductions(c, l);
   const Overlap reduced = reduces.run(l.overlap_grad_reduce, windows * left, c.overlap_slowdown);
   const Overlap gathered =
       gathers.run(l.overlap_param_gather, windows * beside(slot, slot.forward), c.overlap_slowdown);
-  return {reduced.exposed + gathered.exposed, reduced.hidden + gathered.hidden};
+  return {times * reduced.exposed + gathered.exposed, times * reduced.hidden + gathered.hidden};
 }
 
 /// What own runs told of the job goes over all of its step alike.

@@ -61,8 +61,10 @@ struct StackRules {
   std::vector<std::string> precisions;           ///< that it trains in; empty: nothing is known of them
   std::vector<RankOrder> orders;                 ///< in which it can number ranks; empty: only its default
   NameSet<recompute_module_names> recompute_modules{};  ///< of which selective recompute can be told
-  bool can_overlap_ep = false;          ///< has dispatch and combine behind another micro-batch's compute, on request
-  bool gathers_beside_reduces = false;  ///< parameter gathers overlap only where gradient reduction does
+  bool can_overlap_ep = false;           ///< has dispatch and combine behind another micro-batch's compute, on request
+  bool gathers_beside_reduces = false;   ///< parameter gathers overlap only where gradient reduction does
+  bool graphs_with_sharding = true;      ///< CUDA graphs run with zero_stage 2 and 3
+  bool ep_overlap_with_sharding = true;  ///< and so does ep_comm_overlap
 };
 
 /// What it does where a job does not say.
@@ -168,6 +170,8 @@ constexpr void describe(PartOf<StackRules> auto& p, V&& visit) {
   visit("can_overlap_tp", p.can_overlap_tp);
   visit("can_overlap_ep", p.can_overlap_ep);
   visit("gathers_beside_reduces", p.gathers_beside_reduces);
+  visit("graphs_with_sharding", p.graphs_with_sharding);
+  visit("ep_overlap_with_sharding", p.ep_overlap_with_sharding);
   visit("precisions", p.precisions);
   visit("orders", p.orders);
   visit("recompute_modules", p.recompute_modules);
