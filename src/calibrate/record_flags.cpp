@@ -58,7 +58,7 @@ void set_path(Json& object, std::string_view path, Json value) {
 }
 
 /// Whether a benchmark's script is the record's: of its source, release, device and model.
-bool ran(const Json& script, const Json& record) {
+bool is_script_of(const Json& script, const Json& record) {
   const auto said = [&](const char* part, const char* key) {
     return record.value(part, Json::object()).value(key, std::string());
   };
@@ -80,7 +80,7 @@ RecordFlags flags_of_record(const Reader& record) {
     if (named && row["task"] == ran.task) meant["recipe"].merge_patch(row["recipe"]);
   }
   for (const Json& script : document()["scripts"]) {
-    if (ran(script, said)) meant["recipe"].merge_patch(script["recipe"]);
+    if (is_script_of(script, said)) meant["recipe"].merge_patch(script["recipe"]);
   }
   for (const Json& row : document()["members"]) {
     const Json* object = &said;

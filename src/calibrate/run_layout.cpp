@@ -71,9 +71,11 @@ std::string resolve_degrees(const Reader& record, const UsualChoices& usual, Job
   if (l.accelerators() != devices)
     return "layout inconsistent: tp * cp * pp does not divide the number of accelerators";
   l.etp = r.layout.integer_or("etp", l.ep > l.cp * l.dp || !usual.experts_cut_by_tp ? 1 : 0, 0, largest_tensor_degree);
-  const int sequences = r.layout.integer_or("global_batch", 0, 0, largest_data_degree) / l.dp;
+  const int all = r.layout.integer_or("global_batch", 0, 0, largest_data_degree), sequences = all / l.dp;
   l.micro_batch = r.degree("micro_batch", usual.one_pass && l.pp == 1 ? std::clamp(sequences, 1, largest_degree) : 1,
                            largest_degree);
+  // What runs at once is named by its sequences a device (MaxText, per_device_batch_size; base.yml).
+  if (usual.one_pass && l.pp == 1 && 1LL * l.micro_batch * devices == all) l.micro_batch = sequences;
   const long long a_pass = 1LL * l.dp * l.micro_batch;
   spec.global_batch =
       r.degree("global_batch", static_cast<int>(std::min<long long>(a_pass, largest_data_degree)), largest_data_degree);
