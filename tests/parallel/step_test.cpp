@@ -523,10 +523,10 @@ TEST(Step, OverlapOfExpertsIsOfExpertRanks) {
 // Megatron Core, model_chunk_schedule_plan.py: an exchange of experts runs beside the kernels that stand over it, and
 // beside all of their side where gradients of weights are delayed.
 TEST(Step, DelayedWeightGradientsWidenTheWindowsOfExperts) {
-  const Job job = with_recipe(job_on("dgx-h100", 64, mixture(16, 64, 8), 4096, 512),
+  const Job job = with_recipe(job_on("dgx-h100", 16, mixture(16, 64, 8), 4096, 128),
                               R"({"kernels": {"dispatcher": "all-to-all"}})");
   const Job delayed = with_recipe(job, R"({"kernels": {"dispatcher": "all-to-all", "delay_wgrad": true}})");
-  const Layout alone{.dp = 64, .ep = 64, .etp = 1};
+  const Layout alone{.dp = 16, .ep = 16, .etp = 1};
   Layout beside = alone;
   beside.ep_comm_overlap = true;
   const Step none = step_of(job, alone), at_once = step_of(job, beside), later = step_of(delayed, beside);
