@@ -49,12 +49,15 @@ void add_gathers(Slot& slot, double count, const BlockCost& block, const StepCon
                                bytes(block.expert_parameters, block.expert_packed));
   const Seconds scatter =
       moved(&GroupCosts::reduce_scatter, block.trained * c.reduce_bytes, block.expert_trained * c.reduce_bytes);
-  const Seconds again = block.recompute[static_cast<std::size_t>(mode)].total();
+  const Pass& redone = block.recompute[static_cast<std::size_t>(mode)];
+  const Seconds again = redone.total() - redone.expert;
   const Seconds gathers = l.overlap_param_gather ? gather : Seconds{};
   const Seconds scatters = l.overlap_grad_reduce ? scatter : Seconds{};
   const Seconds alone = 2 * (gather - gathers) + (scatter - scatters);
-  const Overlap forward = overlap(block.forward.total(), gathers, c.fsdp_overlap_penalty);
-  const Overlap backward = overlap(block.backward.total() + again, gathers + scatters, c.fsdp_overlap_penalty);
+  // What experts exchange meanwhile takes the links that a gather would.
+  const auto free = [](const Pass& pass) { return pass.total() - pass.expert; };
+  const Overlap forward = overlap(free(block.forward), gathers, c.fsdp_overlap_penalty);
+  const Overlap backward = overlap(free(block.backward) + again, gathers + scatters, c.fsdp_overlap_penalty);
   slot.gather += count * (forward.exposed + backward.exposed + alone);
   slot.gather_hidden += count * (forward.hidden + backward.hidden);
   slot.backward_hides += count * backward.hidden;
