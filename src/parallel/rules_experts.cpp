@@ -15,7 +15,7 @@ struct Fold {
   int ranks, group;
   Fold(const Job& job, const Layout& l) noexcept {
     const ExpertFold fold = expert_fold(job.framework);
-    ranks = (fold.over_tp ? l.tp : 1) * l.cp * l.dp;
+    ranks = (fold.over_tp ? l.tp : 1) * (fold.over_cp ? l.cp : 1) * l.dp;
     group = l.ep * (fold.over_tp ? expert_tensor_parallel(l, fold) : 1);
   }
 };
@@ -68,9 +68,9 @@ constexpr RuleRow table[] = {
          },
      .words = [](const Job& job, const Layout& l) -> RuleWords {
        const Fold fold(job, l);
-       const bool over_tp = job.framework.rules.experts_fold_over_tp;
-       return {fmt::format("a multiple of {} {}", over_tp ? "ep * etp" : "ep", fold.group),
-               fmt::format("{} {}", over_tp ? "tp * cp * dp" : "cp * dp", fold.ranks)};
+       const ExpertFold stack = expert_fold(job.framework);
+       return {fmt::format("a multiple of {} {}", stack.over_tp ? "ep * etp" : "ep", fold.group),
+               fmt::format("{}{}dp {}", stack.over_tp ? "tp * " : "", stack.over_cp ? "cp * " : "", fold.ranks)};
      }},
     {.name = "experts with sequence_parallel",
      .refuses =

@@ -48,6 +48,9 @@ TEST(Constraints, ReleasesOfMegatronHaveTheirOwn) {
   for (const char* late : {"25.04", "25.11", "26.08"}) EXPECT_EQ(refused_in(late, sharded), "") << late;
   EXPECT_EQ(refused_in("24.09", spread), "ep * etp divides tp * cp * dp");
   EXPECT_EQ(refused_in("24.12", spread), "");
+  const Layout over_context{.cp = 4, .dp = 2, .ep = 8};
+  EXPECT_EQ(refused_in("24.09", over_context), "ep * etp divides tp * cp * dp");
+  EXPECT_EQ(refused_in("24.12", over_context), "");
   Layout overlapped{.dp = 8, .ep = 8, .ep_comm_overlap = true};
   EXPECT_EQ(refused_in("25.07", overlapped), "ep_comm_overlap");
   EXPECT_EQ(refused_in("25.09", overlapped), "");

@@ -53,6 +53,7 @@ struct StackRules {
   bool interleaving_needs_multiple = true;       ///< micro-batches % pp == 0 with vp > 1
   bool micro_batches_cover_pipeline = false;     ///< micro-batches >= pp - 1
   bool experts_fold_over_tp = true;              ///< ep * etp divides tp * cp * dp; false: ep divides dp * cp
+  bool experts_fold_over_cp = true;              ///< context ranks hold unlike experts too; false: ep divides dp
   bool experts_need_sequence_parallel = false;   ///< no MoE with tp > 1 and whole sequences on every tensor rank
   int max_zero_stage = 3;                        ///< the highest it has
   int max_zero_stage_pipeline = 3;               ///< the highest it has with pp > 1
@@ -163,6 +164,7 @@ constexpr void describe(PartOf<StackRules> auto& p, V&& visit) {
   visit("interleaving_needs_multiple", p.interleaving_needs_multiple);
   visit("micro_batches_cover_pipeline", p.micro_batches_cover_pipeline);
   visit("experts_fold_over_tp", p.experts_fold_over_tp);
+  visit("experts_fold_over_cp", p.experts_fold_over_cp);
   visit("experts_need_sequence_parallel", p.experts_need_sequence_parallel);
   visit("max_zero_stage", p.max_zero_stage);
   visit("max_zero_stage_pipeline", p.max_zero_stage_pipeline);
