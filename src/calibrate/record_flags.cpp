@@ -57,6 +57,17 @@ void set_path(Json& object, std::string_view path, Json value) {
   (*at)[std::string(path)] = std::move(value);
 }
 
+/// Whether a benchmark's script is the record's: of its source, release, device and model.
+bool is_script_of(const Json& script, const Json& record) {
+  const auto said = [&](const char* part, const char* key) {
+    return record.value(part, Json::object()).value(key, std::string());
+  };
+  return script["set"] == record.value("set", std::string()) &&
+         script["version"] == said("layout", "framework_version") &&
+         script["accelerator"] == said("cluster", "accelerator") &&
+         said("model", "name").starts_with(script["model"].get<std::string>());
+}
+
 }  // namespace
 
 RecordFlags flags_of_record(const Reader& record) {
@@ -67,6 +78,9 @@ RecordFlags flags_of_record(const Reader& record) {
     const Json stacks = row.value("stacks", Json::array());
     const bool named = stacks.empty() || std::ranges::find(stacks, Json(ran.name)) != stacks.end();
     if (named && row["task"] == ran.task) meant["recipe"].merge_patch(row["recipe"]);
+  }
+  for (const Json& script : document()["scripts"]) {
+    if (is_script_of(script, said)) meant["recipe"].merge_patch(script["recipe"]);
   }
   for (const Json& row : document()["members"]) {
     const Json* object = &said;

@@ -47,6 +47,36 @@ Seconds exchange(const BlockContext& x, Collective gather, double vectors, Bytes
                    x.communication.time(Collective::all_to_all, sent, within)});
 }
 
+/// A layer's forward pass of one micro-batch beside its backward pass of another (Megatron Core,
+/// model_chunk_schedule_plan.py, run; DeepSeek-V3's DualPipe, arXiv 2412.19437, fig. 4):
+///
+///     exchanges  combine's gradient | dispatch, dispatch's gradient | combine
+///     compute    attention          | experts' gradients, experts   | attention's gradients
+///
+/// An exchange runs beside what stands over it alone, because the next kernels need what it brings. Gradients of
+/// weights need nothing: where they are delayed, both exchanges of a kind share what is computed on their side.
+void beside_other(BlockCost& cost, const BlockContext& x, const Windows& w, Seconds dispatch, Seconds combine) {
+  const bool delayed = x.job.recipe.kernels.delay_wgrad || effective_schedule(x.layout)->overlaps_experts;
+  const double slowdown = x.job.framework.overlap.slowdown;
+  Pass &forward = cost.forward, &backward = cost.backward;
+  const Kernels& e = w.experts;
+  const Seconds experts = e.data_gradient + e.weight_gradient;
+  const Seconds before = forward.computing() - e.forward, after = backward.computing() - experts;
+  const auto put = [](Pass& pass, const Overlap& o, double share) {
+    pass.expert += share * o.exposed, pass.expert_hidden += share * o.hidden, pass.stretched += share * o.exposed;
+  };
+  if (delayed) {
+    const Overlap both[] = {overlap(e.forward + experts, 2 * dispatch, slowdown),
+                            overlap(before + after, 2 * combine, slowdown)};
+    for (const Overlap& o : both) put(forward, o, 0.5), put(backward, o, 0.5);
+    return;
+  }
+  const Overlap of_forward[] = {overlap(experts, dispatch, slowdown), overlap(after, combine, slowdown)};
+  const Overlap of_backward[] = {overlap(e.forward, dispatch, slowdown), overlap(before, combine, slowdown)};
+  for (const Overlap& o : of_forward) put(forward, o, 1);
+  for (const Overlap& o : of_backward) put(backward, o, 1);
+}
+
 }  // namespace
 
 Bytes activation_bytes(const BlockContext& x, double width) {
@@ -61,6 +91,10 @@ void Windows::add(const Operator& op, const Kernels& t) {
     attention.key_value += rows * op.kv_heads * (op.head_dim + op.v_head_dim);
     attention.output += rows * op.heads * op.v_head_dim;
     attention.kv_heads = op.kv_heads;
+  }
+  if (op.part == OperatorPart::experts) {
+    experts.forward += t.forward, experts.data_gradient += t.data_gradient;
+    experts.weight_gradient += t.weight_gradient;
   }
   if (op.expert) return;  // cut over a group of its own
   if (op.part == OperatorPart::mlp && op.cut != Cut::none) {
@@ -153,14 +187,12 @@ void add_expert(BlockCost& cost, const BlockContext& x, const Windows& w) {
       exchange(x, Collective::reduce_scatter, vectors, one(element)) + over_etp(Collective::reduce_scatter, element);
   // The overlap is of expert ranks (Megatron Core refuses it without them), not of what tensor ranks exchange.
   const bool asked = x.layout.ep_comm_overlap && x.layout.ep > 1;
-  const bool beside = asked || effective_schedule(x.layout)->overlaps_experts;
+  if (asked || effective_schedule(x.layout)->overlaps_experts) return beside_other(cost, x, w, dispatch, combine);
   const bool shared = x.job.recipe.kernels.shared_expert_overlap;
-  const auto put = [&](Pass& pass, Seconds of_shared) {
-    const Seconds window = beside ? pass.computing() : of_shared;
-    const Overlap o = beside || shared ? overlap(window, dispatch + combine, x.job.framework.overlap.slowdown)
-                                       : Overlap{dispatch + combine, {}};
+  const auto put = [&](Pass& pass, Seconds window) {
+    const Overlap o = shared ? overlap(window, dispatch + combine, x.job.framework.overlap.slowdown)
+                             : Overlap{dispatch + combine, {}};
     pass.expert += o.exposed, pass.expert_hidden += o.hidden;
-    if (beside) pass.stretched += o.exposed;
   };
   put(cost.forward, w.mlp.forward), put(cost.backward, w.mlp.data_gradient + w.mlp.weight_gradient);
 }

@@ -21,7 +21,8 @@ struct CutGemms {
 struct Windows {
   CutGemms column, row;  ///< their input is gathered; their output is scattered
   AttentionTraffic attention;
-  Kernels mlp;  ///< products of the MLP; beside a mixture, of its shared experts
+  Kernels mlp;      ///< products of the MLP; beside a mixture, of its shared experts
+  Kernels experts;  ///< all that a rank does for its experts
   void add(const Operator& op, const Kernels& t);
 };
 

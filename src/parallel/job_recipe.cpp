@@ -46,9 +46,10 @@ bool enters(std::string_view part, std::string_view key, const JobParts& job) {
   if (part == "offload") return key != "activation_layers" || r.offload.activations;
   if (part != "kernels") return true;
   if (key == "graph_parts") return r.kernels.cuda_graphs == CudaGraphs::partial;
-  const bool of_experts = key == "fused_router" || key == "fused_permute" || key == "expert_gemm" ||
-                          key == "dispatcher" || key == "static_shapes" || key == "shared_expert_overlap";
-  return job.model.is_moe() || !of_experts;
+  constexpr std::string_view of_experts[] = {"fused_router", "fused_permute",   "expert_gemm",
+                                             "dispatcher",   "static_shapes",   "shared_expert_overlap",
+                                             "delay_wgrad",  "capacity_factor", "pad_to_capacity"};
+  return job.model.is_moe() || std::ranges::find(of_experts, key) == std::end(of_experts);
 }
 
 /// "adamw", "2", "true", "core_attn + mlp".
@@ -80,6 +81,11 @@ bool has_kernel(const Accelerator& device, const AttentionKernel& kernel) {
   return device.compute_capability >= kernel.least_capability && device.compute_capability <= kernel.most_capability;
 }
 
+/// Whether its backward pass takes the model's heads: what a stack's choice for the device refuses is not fused.
+bool takes_heads(const AttentionKernel& kernel, const Transformer& model) {
+  return kernel.widest_head == 0 || qk_head_dim(model) <= kernel.widest_head;
+}
+
 /// The stack's kernels that the device has, best first.
 std::vector<std::string> kernels_of(const JobParts& job) {
   std::vector<std::string> names;
@@ -94,7 +100,8 @@ void settle_attention(JobParts& job, const std::string& where) {
   std::string& name = job.recipe.kernels.attention;
   const std::vector<std::string> valid = kernels_of(job);
   if (name == "auto") {
-    name = valid.empty() ? "unfused" : valid.front();
+    const bool fused = !valid.empty() && takes_heads(attention_kernel(valid.front(), where), job.model);
+    name = fused ? valid.front() : "unfused";
     return;
   }
   const AttentionKernel& kernel = attention_kernel(name, where);
@@ -102,6 +109,10 @@ void settle_attention(JobParts& job, const std::string& where) {
   if (!has_kernel(job.cluster.accelerator, kernel)) {
     throw Error(where, fmt::format("found {}, {} has no such attention kernel; expected one of {}", kernel.name, device,
                                    fmt::join(valid, ", ")));
+  }
+  if (!takes_heads(kernel, job.model)) {
+    throw Error(where, fmt::format("found {}, which takes heads of {} at most, {} has {}; expected another, or unfused",
+                                   kernel.name, kernel.widest_head, job.model.name, qk_head_dim(job.model)));
   }
   name = kernel.name;
 }
@@ -167,6 +178,36 @@ void check_shared_experts(const JobParts& job, const std::optional<Reader>& stat
     throw Error(where, "found true with shared_experts among recompute_modules, expected one of the two");
 }
 
+/// Tokens that experts take at most, or exactly (Megatron Core, transformer_config.py: moe_expert_capacity_factor,
+/// moe_pad_expert_input_to_capacity): what the busiest rank has over the mean then follows from it.
+void settle_capacity(JobParts& job, const std::optional<Reader>& stated) {
+  RecipeKernels& kernels = job.recipe.kernels;
+  const std::string where = place(stated, "kernels", "capacity_factor");
+  const double factor = kernels.capacity_factor;
+  constexpr double most = 1000;
+  if (!(factor >= 0 && factor <= most))
+    throw Error(where, fmt::format("found {:g}, expected 0 (no token is dropped) to {:g}", factor, most));
+  if (kernels.pad_to_capacity) {
+    const std::string padding = place(stated, "kernels", "pad_to_capacity");
+    if (factor == 0) throw Error(padding, "found true without a capacity_factor, expected one above 0");
+    if (!dispatcher(kernels.dispatcher).pads) {
+      throw Error(padding, fmt::format("found true with dispatcher {}, expected all-to-all, all-gather or hybridep",
+                                       dispatcher_names[static_cast<std::size_t>(kernels.dispatcher)]));
+    }
+    kernels.static_shapes = true;
+  }
+  if (factor == 0) return;
+  if (!job.model.is_moe()) throw Error(where, fmt::format("found {:g}, {} has no experts", factor, job.model.name));
+  const double taken = kernels.pad_to_capacity ? factor : std::min(factor, job.moe_imbalance);
+  if (taken != job.moe_imbalance) {
+    job.assumptions.push_back(
+        fmt::format("moe_imbalance: {:g} in place of {:g}, what experts take of their even share "
+                    "(recipe kernels capacity_factor)",
+                    taken, job.moe_imbalance));
+  }
+  job.moe_imbalance = taken;
+}
+
 }  // namespace
 
 const Recipe& usual_recipe(const Framework& framework, const Precision& precision) noexcept {
@@ -183,6 +224,7 @@ void complete_recipe(JobParts& job, const std::optional<Reader>& stated) {
   job.recipe.states.optimizer = optimizer(job.recipe.states.optimizer, place(stated, "states", "optimizer")).name;
   check_formats(job, stated);
   check_shared_experts(job, stated);
+  settle_capacity(job, stated);
   RecipeStates& s = job.recipe.states;
   const DType compute = job.precision.rest;
   if (s.master == s.weights ||

@@ -152,6 +152,10 @@ std::vector<std::string> unwritten(const Job& job, const Layout& layout, const D
                     choice_names(recipe.kernels.dispatcher)[static_cast<std::size_t>(recipe.kernels.dispatcher)]));
   if (sends && recipe.kernels.shared_expert_overlap && !names_dispatch)
     out.emplace_back("kernels shared_expert_overlap");
+  if (job.model.is_moe() && recipe.kernels.capacity_factor > 0 && !names_dispatch) {
+    out.push_back(fmt::format("kernels capacity_factor {:g}{}", recipe.kernels.capacity_factor,
+                              recipe.kernels.pad_to_capacity ? " pad_to_capacity" : ""));
+  }
   const bool usual_fusions = recipe.kernels.unfused == usual_recipe(job.framework, job.precision).kernels.unfused;
   if (!usual_fusions) out.push_back(fmt::format("kernels unfused {}", recipe.kernels.unfused));
   if (recipe.kernels.cuda_graphs != CudaGraphs::none)

@@ -105,7 +105,12 @@ void add_experts(Flags& flags, const Job& job, const Layout& layout) {
   add(flags, "expert-model-parallel-size", layout.ep);
   add(flags, "expert-tensor-parallel-size", expert_tensor_parallel(layout, job.framework));
   add_if(flags, layout.ep_comm_overlap, "overlap-moe-expert-parallel-comm");
-  add_if(flags, job.recipe.kernels.shared_expert_overlap, "moe-shared-expert-overlap");
+  const RecipeKernels& kernels = job.recipe.kernels;
+  add_if(flags, kernels.shared_expert_overlap, "moe-shared-expert-overlap");
+  add_if(flags, kernels.delay_wgrad, "delay-wgrad-compute");
+  if (kernels.capacity_factor > 0)
+    add(flags, "moe-expert-capacity-factor", fmt::format("{:g}", kernels.capacity_factor));
+  add_if(flags, kernels.pad_to_capacity, "moe-pad-expert-input-to-capacity");
 }
 
 void add_pipeline(Flags& flags, const Job& job, const Layout& layout) {

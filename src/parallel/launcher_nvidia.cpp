@@ -70,11 +70,14 @@ void add_stages(Flags& flags, const Job& job, const Layout& layout, const Sectio
 /// The way of tokens to their experts, where the dialect has it.
 void add_dispatch(Flags& flags, const Job& job, const Layout& layout, const Sections& at) {
   if (!job.model.is_moe()) return;
+  const RecipeKernels& kernels = job.recipe.kernels;
+  if (kernels.capacity_factor > 0)
+    add(flags, fmt::format("{}.moe_expert_capacity_factor", at.model), fmt::format("{:g}", kernels.capacity_factor));
+  if (kernels.pad_to_capacity) add(flags, fmt::format("{}.moe_pad_expert_input_to_capacity", at.model), "True");
   const TokenDispatch dispatch = megatron_dispatch(job, layout, at.dialect);
   if (dispatch.type.empty()) return;
   add(flags, fmt::format("{}.moe_token_dispatcher_type", at.model), dispatch.type);
-  if (job.recipe.kernels.shared_expert_overlap)
-    add(flags, fmt::format("{}.moe_shared_expert_overlap", at.model), "True");
+  if (kernels.shared_expert_overlap) add(flags, fmt::format("{}.moe_shared_expert_overlap", at.model), "True");
   if (dispatch.backend.empty()) return;
   if (at.dialect == "nemo") {
     add(flags, fmt::format("{}.moe_enable_deepep", at.model), "True");
@@ -109,6 +112,7 @@ Flags bridge_flags(const Job& job, const Layout& layout) {
   if (megatron_order(layout, "bridge")) add(flags, "dist.use_tp_pp_dp_mapping", "True");
   add(flags, "comm_overlap.tp_comm_overlap", truth(layout.tp_comm_overlap && layout.tp > 1));
   if (layout.ep_comm_overlap) add(flags, "comm_overlap.overlap_moe_expert_parallel_comm", "True");
+  if (job.recipe.kernels.delay_wgrad) add(flags, "comm_overlap.delay_wgrad_compute", "True");
   if (job.recipe.offload.optimizer) add(flags, "optimizer.optimizer_cpu_offload", "True");
   add_recompute(flags, job, layout, at);
   add(flags, "mixed_precision", precision_name(job.precision, "bridge", "bridge"));

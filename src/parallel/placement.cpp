@@ -89,7 +89,10 @@ Groups groups(const Layout& l, const Framework& stack) noexcept {
   const ExpertFold fold = expert_fold(stack);
   const int etp = expert_tensor_parallel(l, fold);
   const Grid dense(order, {l.tp, l.cp, 1, l.dp, l.pp});
-  const Grid experts(order, {fold.over_tp ? etp : l.tp, 1, l.ep, expert_data_parallel(l, fold), l.pp});
+  const int copies = expert_data_parallel(l, fold);
+  // Context ranks beside their experts' ranks, or among them.
+  const Grid experts(order, {fold.over_tp ? etp : l.tp, fold.over_cp ? 1 : l.cp, l.ep,
+                             fold.over_cp ? copies : std::max(1, copies / l.cp), l.pp});
   const Cut states = data_groups(dense, state_ranks(l, fold).dense);
   return {.tensor = dense.of(Axis::tp),
           .context = dense.of(Axis::cp),
@@ -99,7 +102,7 @@ Groups groups(const Layout& l, const Framework& stack) noexcept {
           .replica = states.rest,
           .expert = experts.of(Axis::ep),
           .expert_tensor = {etp, experts.of(Axis::tp).stride},
-          .expert_data = experts.of(Axis::dp)};
+          .expert_data = data_groups(experts, copies).part};
 }
 
 int pipeline_stage(const Layout& layout, const Framework& framework, int rank) noexcept {

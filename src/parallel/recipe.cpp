@@ -35,7 +35,8 @@ std::vector<NamedRow<AttentionKernel>> read_attention_kernels() {
   std::vector<NamedRow<AttentionKernel>> rows;
   const Reader file = document("attention.json");
   for (const Reader& entry : file.at("attention").items()) {
-    entry.allow_only({"name", "aliases", "fused", "flash", "share", "least_capability", "most_capability"});
+    entry.allow_only(
+        {"name", "aliases", "fused", "flash", "share", "least_capability", "most_capability", "widest_head"});
     NamedRow<AttentionKernel> row;
     row.name = entry.at("name").string(), row.aliases = strings(entry, "aliases");
     row.fused = entry.at("fused").boolean();
@@ -43,6 +44,7 @@ std::vector<NamedRow<AttentionKernel>> read_attention_kernels() {
     row.share = entry.number_or("share", row.share);
     row.least_capability = entry.integer_or("least_capability", row.least_capability);
     row.most_capability = entry.integer_or("most_capability", row.most_capability);
+    row.widest_head = entry.integer_or("widest_head", row.widest_head);
     rows.push_back(std::move(row));
   }
   return rows;
@@ -68,13 +70,14 @@ std::vector<DispatcherRow> read_dispatchers() {
   const Reader file = document("dispatchers.json");
   static const std::vector<std::string> valid(dispatcher_names.begin(), dispatcher_names.end());
   for (const Reader& entry : file.at("dispatchers").items()) {
-    entry.allow_only({"name", "gathers", "by_node", "launches", "waits", "proxied"});
+    entry.allow_only({"name", "gathers", "by_node", "launches", "waits", "pads", "proxied"});
     DispatcherRow& row = rows[entry.at("name").one_of(valid)];
     row.name = entry.at("name").string();
     row.gathers = entry.boolean_or("gathers", false);
     row.by_node = entry.boolean_or("by_node", false);
     row.launches = entry.at("launches").number();
     row.waits = entry.at("waits").boolean();
+    row.pads = entry.boolean_or("pads", true);
     if (const auto media = entry.find("proxied")) {
       for (const std::string& medium : media->keys())
         row.proxied.push_back({medium, media->at(medium).quantity<Seconds::dimension>()});

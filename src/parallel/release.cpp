@@ -85,11 +85,17 @@ std::optional<std::vector<int>> version_of(const Release& release) {
   return own.empty() ? std::nullopt : std::optional(own.front().parts);
 }
 
-/// The number that a release has as a release of `product`.
-std::optional<std::vector<int>> as_product(const Release& release, const std::string& product) {
+/// Whether two numbers may count the same: containers of NeMo are numbered by their year, its library from 2 on.
+bool alike(const std::vector<int>& a, const std::vector<int>& b) {
+  return std::max(a.front(), b.front()) <= 2 * std::max(1, std::min(a.front(), b.front()));
+}
+
+/// The number that a release has as a release of `product`, of those that count as `wanted` does.
+std::optional<std::vector<int>> as_product(const Release& release, const std::string& product,
+                                           const std::vector<int>& wanted) {
   for (const std::string& alias : release.aliases) {
     const auto own = numbers(alias);
-    if (!own.empty() && own.front().before == product) return own.front().parts;
+    if (!own.empty() && own.front().before == product && alike(own.front().parts, wanted)) return own.front().parts;
   }
   return std::nullopt;
 }
@@ -140,7 +146,8 @@ std::optional<ReleaseChoice> by_name(const std::vector<Release>& releases, std::
 std::optional<ReleaseChoice> by_number(const std::vector<Release>& releases, const Numbered& number) {
   const std::string product = product_before(releases, number.before);
   if (!product.empty()) {
-    return last_until(releases, number.parts, [&](const Release& r) { return as_product(r, product); });
+    const auto of_product = [&](const Release& r) { return as_product(r, product, number.parts); };
+    if (const auto choice = last_until(releases, number.parts, of_product)) return choice;
   }
   if (is_date(number.parts)) return by_date(releases, number.parts);
   // A bare number counts beside the releases' own only where it could be one of them: "MLPerf v5.0" is no "24.09".

@@ -15,7 +15,7 @@ struct Fold {
   int ranks, group;
   Fold(const Job& job, const Layout& l) noexcept {
     const ExpertFold fold = expert_fold(job.framework);
-    ranks = (fold.over_tp ? l.tp : 1) * l.cp * l.dp;
+    ranks = (fold.over_tp ? l.tp : 1) * (fold.over_cp ? l.cp : 1) * l.dp;
     group = l.ep * (fold.over_tp ? expert_tensor_parallel(l, fold) : 1);
   }
 };
@@ -68,9 +68,9 @@ constexpr RuleRow table[] = {
          },
      .words = [](const Job& job, const Layout& l) -> RuleWords {
        const Fold fold(job, l);
-       const bool over_tp = job.framework.rules.experts_fold_over_tp;
-       return {fmt::format("a multiple of {} {}", over_tp ? "ep * etp" : "ep", fold.group),
-               fmt::format("{} {}", over_tp ? "tp * cp * dp" : "cp * dp", fold.ranks)};
+       const ExpertFold stack = expert_fold(job.framework);
+       return {fmt::format("a multiple of {} {}", stack.over_tp ? "ep * etp" : "ep", fold.group),
+               fmt::format("{}{}dp {}", stack.over_tp ? "tp * " : "", stack.over_cp ? "cp * " : "", fold.ranks)};
      }},
     {.name = "experts with sequence_parallel",
      .refuses =
@@ -89,6 +89,15 @@ constexpr RuleRow table[] = {
          return {"recipe kernels shared_expert_overlap false", "shared experts beside dispatch and combine"};
        if (l.recompute == Recompute::full) return {"recompute none or selective", "recompute full"};
        return {"vp > 1 with a pipeline: two micro-batches on a stage at once", fmt::format("pp {}, vp 1", l.pp)};
+     }},
+    {.name = "delay_wgrad",
+     .refuses =
+         [](const Job& job, const Layout& l) noexcept {
+           return job.recipe.kernels.delay_wgrad && job.model.is_moe() && !(l.ep_comm_overlap && l.ep > 1);
+         },
+     .words = [](const Job&, const Layout& l) -> RuleWords {
+       return {"ep_comm_overlap true for recipe kernels delay_wgrad",
+               l.ep > 1 ? "ep_comm_overlap false" : "ep 1: nothing to overlap"};
      }},
     {.name = "order with experts",
      .refuses = order_refused,

@@ -24,6 +24,25 @@ constexpr RuleRow states[] = {
        return {fmt::format("at most {} with pp > 1", job.framework.rules.max_zero_stage_pipeline),
                fmt::format("{}", l.zero_stage)};
      }},
+    {.name = "zero_stage with graphs",
+     .refuses =
+         [](const Job& job, const Layout& l) noexcept {
+           return l.zero_stage > 1 && !job.framework.rules.graphs_with_sharding &&
+                  job.recipe.kernels.cuda_graphs != CudaGraphs::none;
+         },
+     .words = [](const Job& job, const Layout& l) -> RuleWords {
+       const auto graphs = static_cast<std::size_t>(job.recipe.kernels.cuda_graphs);
+       return {fmt::format("recipe kernels cuda_graphs none for zero_stage {}", l.zero_stage),
+               fmt::format("cuda_graphs {}", cuda_graph_names[graphs])};
+     }},
+    {.name = "zero_stage with ep_comm_overlap",
+     .refuses =
+         [](const Job& job, const Layout& l) noexcept {
+           return l.zero_stage > 1 && l.ep_comm_overlap && l.ep > 1 && !job.framework.rules.ep_overlap_with_sharding;
+         },
+     .words = [](const Job&, const Layout& l) -> RuleWords {
+       return {fmt::format("ep_comm_overlap false for zero_stage {}", l.zero_stage), "ep_comm_overlap true"};
+     }},
     {.name = "hsdp_shard",
      .refuses =
          [](const Job&, const Layout& l) noexcept {

@@ -49,12 +49,15 @@ void add_gathers(Slot& slot, double count, const BlockCost& block, const StepCon
                                bytes(block.expert_parameters, block.expert_packed));
   const Seconds scatter =
       moved(&GroupCosts::reduce_scatter, block.trained * c.reduce_bytes, block.expert_trained * c.reduce_bytes);
-  const Seconds again = block.recompute[static_cast<std::size_t>(mode)].total();
+  const Pass& redone = block.recompute[static_cast<std::size_t>(mode)];
+  const Seconds again = redone.total() - redone.expert;
   const Seconds gathers = l.overlap_param_gather ? gather : Seconds{};
   const Seconds scatters = l.overlap_grad_reduce ? scatter : Seconds{};
   const Seconds alone = 2 * (gather - gathers) + (scatter - scatters);
-  const Overlap forward = overlap(block.forward.total(), gathers, c.fsdp_overlap_penalty);
-  const Overlap backward = overlap(block.backward.total() + again, gathers + scatters, c.fsdp_overlap_penalty);
+  // What experts exchange meanwhile takes the links that a gather would.
+  const auto free = [](const Pass& pass) { return pass.total() - pass.expert; };
+  const Overlap forward = overlap(free(block.forward), gathers, c.fsdp_overlap_penalty);
+  const Overlap backward = overlap(free(block.backward) + again, gathers + scatters, c.fsdp_overlap_penalty);
   slot.gather += count * (forward.exposed + backward.exposed + alone);
   slot.gather_hidden += count * (forward.hidden + backward.hidden);
   slot.backward_hides += count * backward.hidden;
@@ -128,6 +131,13 @@ struct Queue {
   }
 };
 
+/// ZeRO-2 keeps no whole gradients from one micro-batch to the next: each is reduced and scattered once its backward
+/// pass made it (DeepSpeed, stage_1_and_2.py; Megatron-FSDP's optim_grads; PyTorch's SHARD_GRAD_OP). Pipelines add up
+/// their micro-batches first: MegaScale and Llama 3 reduce once a step.
+double reductions(const StepConstants& c, const Layout& l) noexcept {
+  return l.zero_stage == 2 && l.pp == 1 ? micro_batches(c.global_batch, l) : 1;
+}
+
 /// Gradient reduction and parameter gathers once a step: ZeRO 0 to 2, and the replicas of HSDP.
 Overlap reduction(const Slot& slot, const StepConstants& c, const Entries& e, const Layout& l) noexcept {
   Queue reduces, gathers;
@@ -157,10 +167,11 @@ Overlap reduction(const Slot& slot, const StepConstants& c, const Entries& e, co
   const double windows = each_pass ? 1 : 1 + (l.pp - 1.0) * (l.vp - 1.0) / l.vp;
   // What a window hides already it cannot hide again.
   const Seconds left = std::max(Seconds{}, beside(slot, slot.backward) - slot.backward_hides);
+  const double times = reductions(c, l);
   const Overlap reduced = reduces.run(l.overlap_grad_reduce, windows * left, c.overlap_slowdown);
   const Overlap gathered =
       gathers.run(l.overlap_param_gather, windows * beside(slot, slot.forward), c.overlap_slowdown);
-  return {reduced.exposed + gathered.exposed, reduced.hidden + gathered.hidden};
+  return {times * reduced.exposed + gathered.exposed, times * reduced.hidden + gathered.hidden};
 }
 
 /// What own runs told of the job goes over all of its step alike.

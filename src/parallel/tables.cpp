@@ -17,7 +17,7 @@ namespace {
 
 /// The groups say where ranks are: under another order of axes the same degrees cost something else.
 using DenseKey = std::tuple<Group, Group, ContextKind, int, bool, bool>;
-using ShardKey = std::tuple<DenseKey, Group, Group, bool>;
+using ShardKey = std::tuple<DenseKey, Group, Group, bool, bool>;
 using KernelKey = std::tuple<int, int, int, int, int, bool>;  // of the shard and the micro-batch
 using StageKey = std::tuple<int, int, StageSplit, PipelineSchedule, std::vector<int>, int>;
 
@@ -25,8 +25,8 @@ DenseKey dense_key(const Layout& l, const Groups& g, const Framework& stack) {
   return {g.tensor, g.context, context_kind(l, stack), l.micro_batch, l.sequence_parallel, l.tp_comm_overlap};
 }
 ShardKey shard_key(const Layout& l, const Groups& g, const Framework& stack) {
-  return {dense_key(l, g, stack), g.expert, g.expert_tensor,
-          l.ep_comm_overlap || effective_schedule(l)->overlaps_experts};
+  return {dense_key(l, g, stack), g.expert, g.expert_tensor, l.ep_comm_overlap,
+          effective_schedule(l)->overlaps_experts};
 }
 
 /// Updates on the host: parameters and gradients cross its link in the format of compute, the optimizer streams its

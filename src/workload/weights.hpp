@@ -18,11 +18,7 @@ inline double kv_heads_of(const Transformer& model, const LayerShape& shape) {
 inline double ffn_of(const Transformer& model, const LayerShape& shape) {
   return shape.ffn_hidden > 0 ? shape.ffn_hidden : model.ffn_hidden;
 }
-/// Widths of q.k and of v per head: they differ in latent attention.
-inline double qk_head_dim(const Transformer& model) {
-  const LatentAttention& a = model.latent;
-  return model.attention == AttentionKind::latent ? a.qk_nope_head_dim + a.qk_rope_head_dim : model.head_dim;
-}
+/// Width of v per head: another than of q.k in latent attention.
 inline double v_head_dim(const Transformer& model) {
   if (model.attention == AttentionKind::latent) return model.latent.v_head_dim;
   return model.value_head_dim > 0 ? model.value_head_dim : model.head_dim;

@@ -219,6 +219,9 @@ TEST(LaunchRecompute, ModulesByTheirNames) {
   EXPECT_EQ(recipe(std::string(megatron) + "--swiglu --no-bias-gelu-fusion"), "") << "there is no GELU";
   EXPECT_EQ(recipe(std::string(megatron) + "--moe-shared-expert-overlap"),
             R"({"kernels":{"shared_expert_overlap":true}})");
+  EXPECT_EQ(recipe(std::string(megatron) + "--delay-wgrad-compute --moe-expert-capacity-factor 1.5 "
+                                           "--moe-pad-expert-input-to-capacity"),
+            R"({"kernels":{"delay_wgrad":true,"capacity_factor":1.5,"pad_to_capacity":true}})");
 }
 
 // deepspeedai/Megatron-DeepSpeed, megatron/arguments.py.

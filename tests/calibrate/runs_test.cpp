@@ -260,6 +260,30 @@ TEST(RunRecords, ReleaseAndFlagsReachTheRecipe) {
   EXPECT_EQ(said.precision.attention, StateFormat::fp8);
   EXPECT_TRUE(said.offload.activations);
   EXPECT_EQ(said.offload.activation_layers, 20);
+  const Recipe padded = recipe("Megatron-Bridge v0.2.0",
+                               R"(, "flags": {"moe_routing": "token_drop cf=1.0, padded to capacity",
+                                              "moe_a2a_overlap": true, "delay_wgrad": true})")
+                            .first;
+  EXPECT_EQ(padded.kernels.capacity_factor, 1);
+  EXPECT_TRUE(padded.kernels.pad_to_capacity && padded.kernels.static_shapes && padded.kernels.delay_wgrad);
+}
+
+// dgxc-benchmarking, grok1/launch.sh at v25.05: CUDA_GRAPH true on GB200.
+TEST(RunRecords, ALaunchScriptSaysWhatItsRecordsDoNot) {
+  const auto graphs = [](const std::string& set, const std::string& version) {
+    std::string text = record_text(
+        R"({"tp": 1, "pp": 1, "micro_batch": 1, "global_batch": 128, "framework": "nemo", "framework_version": ")" +
+            version + "\"}",
+        "pretrain", "GB200");
+    text.replace(text.find(R"("set": "s")"), 10, R"("set": ")" + set + "\"");
+    text.replace(text.find(R"("name": "m")"), 11, R"("name": "Grok-1-314B")");
+    const RunRecord run = read(text);
+    EXPECT_FALSE(run.skipped) << *run.skipped;
+    return run.job.recipe.kernels.cuda_graphs;
+  };
+  EXPECT_EQ(graphs("dgxc", "NeMo 25.04.00"), CudaGraphs::per_layer);
+  EXPECT_EQ(graphs("s", "NeMo 25.04.00"), CudaGraphs::none);
+  EXPECT_EQ(graphs("dgxc", "NeMo 24.12"), CudaGraphs::none);
 }
 
 TEST(RunRecords, AdapterTrainingIsPredicted) {

@@ -33,6 +33,35 @@ TEST(Constraints, SharedExpertsOrAnotherMicroBatchBesideTheExchange) {
   EXPECT_EQ(violation_of(shared, layout, rule).needed, "recipe kernels shared_expert_overlap false");
 }
 
+// Megatron Core by its tags: FSDP of its own since 0.12, in CUDA graphs and beside the overlap of experts since 0.18
+// (mcore_fsdp_adapter.py), experts apart from tensor ranks since 0.10, their overlap since 0.14.
+TEST(Constraints, ReleasesOfMegatronHaveTheirOwn) {
+  const auto refused_in = [](const char* release, const Layout& layout, const char* recipe = "{}") {
+    const Job job = with(test_job(mixture(48, 128, 8), 8, 4096, 64), [&](JobSpec& spec) {
+      spec.framework_version = release, spec.recipe = Reader::text(recipe, "recipe.json");
+    });
+    const Rule rule = refused_by(job, layout);
+    return std::string(rule == nullptr ? "" : rule->name);
+  };
+  const Layout sharded{.dp = 8, .ep = 8, .zero_stage = 3}, spread{.tp = 2, .dp = 4, .ep = 8, .etp = 1};
+  for (const char* early : {"24.09", "24.12"}) EXPECT_EQ(refused_in(early, sharded), "zero_stage") << early;
+  for (const char* late : {"25.04", "25.11", "26.08"}) EXPECT_EQ(refused_in(late, sharded), "") << late;
+  EXPECT_EQ(refused_in("24.09", spread), "ep * etp divides tp * cp * dp");
+  EXPECT_EQ(refused_in("24.12", spread), "");
+  const Layout over_context{.cp = 4, .dp = 2, .ep = 8};
+  EXPECT_EQ(refused_in("24.09", over_context), "ep * etp divides tp * cp * dp");
+  EXPECT_EQ(refused_in("24.12", over_context), "");
+  Layout overlapped{.dp = 8, .ep = 8, .ep_comm_overlap = true};
+  EXPECT_EQ(refused_in("25.07", overlapped), "ep_comm_overlap");
+  EXPECT_EQ(refused_in("25.09", overlapped), "");
+  overlapped.zero_stage = 3;
+  EXPECT_EQ(refused_in("25.11", overlapped), "zero_stage with ep_comm_overlap");
+  EXPECT_EQ(refused_in("26.06", overlapped), "");
+  const char* graphs = R"({"kernels": {"cuda_graphs": "partial"}})";
+  EXPECT_EQ(refused_in("25.11", sharded, graphs), "zero_stage with graphs");
+  EXPECT_EQ(refused_in("26.06", sharded, graphs), "");
+}
+
 TEST(Constraints, PublishedLayoutsPass) {
   EXPECT_EQ(refused(llama_405b(), {.tp = 8, .pp = 16, .dp = 128}, 8192), "");
   EXPECT_EQ(refused(llama_405b(), {.tp = 8, .pp = 16, .vp = 8, .dp = 128}, 8192), "");
@@ -207,6 +236,7 @@ TEST(Constraints, EveryRuleRefusesInWords) {
     Layout layout;
     const char* stack = "megatron-core";
     int batch = 64, accelerators = 0;
+    const char *release = "", *recipe = "{}";
   };
   const RankOrder early{{Axis::tp, Axis::cp, Axis::ep, Axis::pp, Axis::dp}};
   const Example examples[] = {
@@ -239,7 +269,16 @@ TEST(Constraints, EveryRuleRefusesInWords) {
       {dense, {.pp = 4, .vp = 2}, "megatron-core", 6},
       {dense, {.pp = 4}, "nanotron", 2},
       {dense, {.recompute = Recompute::full, .recompute_layers = 3}, "nanotron"},
+      {moe, {.dp = 8, .ep = 8}, "megatron-core", 64, 0, "", R"({"kernels": {"delay_wgrad": true}})"},
       {dense, {.zero_stage = 2}, "nanotron"},
+      {dense,
+       {.dp = 8, .zero_stage = 3},
+       "megatron-core",
+       64,
+       0,
+       "25.09",
+       R"({"kernels": {"cuda_graphs": "per_layer"}})"},
+      {moe, {.dp = 8, .ep = 8, .zero_stage = 2, .ep_comm_overlap = true}, "megatron-core", 64, 0, "25.09"},
       {dense, {.pp = 2, .zero_stage = 3}},
       {dense, {.dp = 8, .zero_stage = 3, .hsdp_shard = 3}},
       {dense, {.dp = 8, .overlap_grad_reduce = false}},
@@ -247,7 +286,10 @@ TEST(Constraints, EveryRuleRefusesInWords) {
   std::vector<int> hits(rules().size());
   for (const Example& e : examples) {
     const int used = e.accelerators > 0 ? e.accelerators : e.layout.accelerators();
-    const Job job = test_job(e.model, used, 4096, e.batch, e.stack);
+    const Job job = with(test_job(e.model, used, 4096, e.batch, e.stack), [&](JobSpec& spec) {
+      spec.framework_version = e.release;
+      spec.recipe = Reader::text(e.recipe, "recipe.json");
+    });
     const Rule rule = refused_by(job, e.layout);
     ASSERT_NE(rule, nullptr) << describe_layout(e.layout);
     ++hits[index_of(rule)];

@@ -117,6 +117,18 @@ TEST(Launcher, MegatronsNamesOfChoices) {
   const Job beside = with_recipe(moe, R"({"kernels": {"dispatcher": "all-to-all", "shared_expert_overlap": true}})");
   EXPECT_THAT(launcher_flags(beside, layout), Contains("--moe-shared-expert-overlap"));
   EXPECT_THAT(launcher_flags(beside, layout, "bridge"), Contains("model.moe_shared_expert_overlap=True"));
+  const Job padded = with_recipe(moe, R"({"kernels": {"dispatcher": "all-to-all", "capacity_factor": 1.25,
+                                                      "pad_to_capacity": true, "delay_wgrad": true}})");
+  Layout overlapped = layout;
+  overlapped.ep_comm_overlap = true;
+  for (const char* flag :
+       {"--moe-expert-capacity-factor 1.25", "--moe-pad-expert-input-to-capacity", "--delay-wgrad-compute"})
+    EXPECT_THAT(launcher_flags(padded, overlapped), Contains(flag));
+  for (const char* flag : {"model.moe_expert_capacity_factor=1.25", "model.moe_pad_expert_input_to_capacity=True",
+                           "comm_overlap.delay_wgrad_compute=True"})
+    EXPECT_THAT(launcher_flags(padded, overlapped, "bridge"), Contains(flag));
+  const Job dropping = with_recipe(moe, R"({"kernels": {"dispatcher": "all-to-all", "capacity_factor": 1.25}})");
+  EXPECT_THAT(launcher_flags(dropping, layout, "nemo"), Contains("model.config.moe_expert_capacity_factor=1.25"));
   // One rank of experts has nothing to dispatch, which "flex" refuses.
   EXPECT_THAT(launcher_flags(moe, {.dp = 16}), Contains("--moe-token-dispatcher-type alltoall"));
   // NeMo 25.04 has no HybridEP: its file says so.

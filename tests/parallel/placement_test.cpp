@@ -80,6 +80,20 @@ TEST(Groups, ExpertsFold) {
   EXPECT_EQ(over_data.expert_tensor.size, 1);
 }
 
+// Megatron Core before 0.10, parallel_state.py: experts lie over data ranks, beyond the context ranks, which hold the
+// same ones (dp % ep, data_modulo_expert_parallel_group with context parallelism).
+TEST(Groups, ExpertsBeyondContextRanks) {
+  const Layout l{.cp = 4, .dp = 16, .ep = 8};
+  Framework early = megatron();
+  early.rules.experts_fold_over_tp = early.rules.experts_fold_over_cp = false;
+  const Groups apart = groups(l, early), folded = groups(l, megatron());
+  EXPECT_EQ(folded.expert, (Group{8, 1}));
+  EXPECT_EQ(folded.expert_data, (Group{8, 8}));
+  EXPECT_EQ(apart.expert, (Group{8, 4}));
+  EXPECT_EQ(apart.expert_data.size, 8) << "4 context ranks of 2 replicas";
+  EXPECT_EQ(apart.expert_data.stride, 1);
+}
+
 TEST(Placement, DefaultsAreTheStacks) {
   const Layout l{.tp = 4, .cp = 2, .dp = 2, .ep = 4};
   const Job job = test_job(mixture(48, 128, 8), 16, 4096, 64),

@@ -181,7 +181,7 @@ TEST(Recipe, AttentionOfBlackwellComesWithTheRelease) {
   const auto chosen = [&](const char* node, const char* release) {
     return of_release(node, release).recipe.kernels.attention;
   };
-  EXPECT_EQ(chosen("dgx-b200", "25.04"), "vendor-first");
+  EXPECT_EQ(chosen("dgx-b200", "25.04"), "vendor-narrow");
   EXPECT_EQ(chosen("dgx-b200", "25.09"), "vendor-first");
   EXPECT_EQ(chosen("dgx-b200", "25.11"), "vendor");
   EXPECT_EQ(chosen("dgx-b200", "26.08"), "vendor");
@@ -190,6 +190,55 @@ TEST(Recipe, AttentionOfBlackwellComesWithTheRelease) {
   EXPECT_THAT(
       refusal(on("dgx-h100", test_job(llama_8b(), 8, 8192, 64)), R"({"kernels": {"attention": "vendor-first"}})"),
       HasSubstr("no such attention kernel"));
+}
+
+// Transformer Engine, fused_attn.cpp: in training on Blackwell, keys of 192 beside values of 128 need cuDNN 9.11, which
+// came with NeMo 25.09.
+TEST(Recipe, WideHeadsOfBlackwellAreNotFusedBeforeTheirKernels) {
+  const auto chosen = [](const char* node, const char* release) {
+    const JobSpec spec{.model = "deepseek-v3",
+                       .cluster = {.of = node, .nodes = 1},
+                       .seq_len = 4096,
+                       .global_batch = 64,
+                       .framework = "megatron-core",
+                       .framework_version = release};
+    return make_job(spec, builtin_catalog()).recipe.kernels.attention;
+  };
+  EXPECT_EQ(chosen("dgx-b200", "25.04"), "unfused");
+  EXPECT_EQ(chosen("dgx-b200", "25.07"), "unfused");
+  EXPECT_EQ(chosen("dgx-b200", "25.09"), "vendor-first");
+  EXPECT_EQ(chosen("dgx-h100", "25.04"), "vendor");
+  const Job early = parallel::with(on("dgx-b200", test_job(llama(32, 8192, 14336, 32, 8), 8, 8192, 64)),
+                                   [](JobSpec& spec) { spec.framework_version = "25.04"; });
+  EXPECT_EQ(early.recipe.kernels.attention, "unfused") << "heads of 256";
+  EXPECT_THAT(refusal(early, R"({"kernels": {"attention": "vendor-narrow"}})"),
+              AllOf(HasSubstr("heads of 128 at most"), HasSubstr("256")));
+}
+
+// Megatron Core, transformer_config.py: moe_expert_capacity_factor, moe_pad_expert_input_to_capacity.
+TEST(Recipe, CapacityIsWhatExpertsTake) {
+  const Job moe = test_job(mixture(48, 128, 8), 8, 4096, 64);
+  const Job skewed = parallel::with(moe, [](JobSpec& spec) { spec.moe_imbalance = 2; });
+  const auto taken = [](const Job& job, const char* kernels) {
+    return with(job, (std::string(R"({"kernels": )") + kernels + "}").c_str());
+  };
+  const char* all = R"({"dispatcher": "all-to-all"})";
+  EXPECT_EQ(taken(skewed, all).moe_imbalance, 2);
+  EXPECT_EQ(taken(skewed, R"({"dispatcher": "all-to-all", "capacity_factor": 1.25})").moe_imbalance, 1.25);
+  EXPECT_EQ(taken(skewed, R"({"dispatcher": "all-to-all", "capacity_factor": 3})").moe_imbalance, 2);
+  const Job padded = taken(moe, R"({"dispatcher": "all-to-all", "capacity_factor": 1.5, "pad_to_capacity": true,
+                                    "static_shapes": false})");
+  EXPECT_EQ(padded.moe_imbalance, 1.5) << "whoever is given less is padded";
+  EXPECT_TRUE(padded.recipe.kernels.static_shapes);
+  EXPECT_THAT(padded.assumptions, Contains(HasSubstr("moe_imbalance: 1.5 in place of 1")));
+  EXPECT_GT(memory(padded, {.dp = 8, .ep = 8}).activations, memory(taken(moe, all), {.dp = 8, .ep = 8}).activations);
+  EXPECT_THAT(refusal(moe, R"({"kernels": {"pad_to_capacity": true}})"),
+              AllOf(HasSubstr("job.json:/kernels/pad_to_capacity"), HasSubstr("capacity_factor")));
+  EXPECT_THAT(refusal(moe, R"({"kernels": {"dispatcher": "deepep", "capacity_factor": 1, "pad_to_capacity": true}})"),
+              HasSubstr("found true with dispatcher deepep, expected all-to-all, all-gather or hybridep"));
+  EXPECT_THAT(refusal(moe, R"({"kernels": {"capacity_factor": -1}})"), HasSubstr("capacity_factor"));
+  EXPECT_THAT(refusal(test_job(llama_8b(), 8, 4096, 64), R"({"kernels": {"capacity_factor": 1}})"),
+              HasSubstr("has no experts"));
 }
 
 // GPT-2 large on a V100 with 32 GB, micro-batch 4, 1,024 tokens: the scores of 36 layers are kept.

@@ -50,6 +50,28 @@ TEST(Release, SpellingsThatPeopleWrite) {
   }
 }
 
+// NeMo's containers are numbered by year and month, its library counts from 2 on: "NeMo 25.04" is after no "nemo 2.5".
+TEST(Release, NumbersOfAProductThatCountsInTwoWays) {
+  const std::vector<Release> nemo = {{"24.09", "2024-09", {"nemo 24.09"}},
+                                     {"24.12", "2024-12", {"nemo 2.1", "nemo 24.12"}},
+                                     {"25.04", "2025-04", {"nemo 2.3", "nemo 25.04"}},
+                                     {"25.09", "2025-09", {"bridge 0.1", "nemo 2.5", "nemo 25.09"}}};
+  const Spelling spellings[] = {
+      {"NeMo nemo:dev(24.11)", "24.09", ReleaseFound::before},
+      {"NeMo 24.12", "24.12", ReleaseFound::named},
+      {"NeMo 25.02.01", "24.12", ReleaseFound::before},
+      {"NeMo 25.04.01", "25.04", ReleaseFound::named},
+      {"NeMo 25.07", "25.04", ReleaseFound::before},
+      {"nemo 2.4", "25.04", ReleaseFound::before},
+      {"nemo 2.5", "25.09", ReleaseFound::named},
+  };
+  for (const Spelling& s : spellings) {
+    const ReleaseChoice choice = release_choice(nemo, s.text);
+    EXPECT_EQ(nemo[static_cast<std::size_t>(choice.index)].version, s.version) << s.text;
+    EXPECT_EQ(choice.found, s.found) << s.text;
+  }
+}
+
 TEST(Release, WhatNamesNothingIsDatedElseTheNewest) {
   for (const char* text : {"", "MLPerf v5.0", "see recipe", "commit 285068c8", "fork"}) {
     EXPECT_EQ(release_choice(releases, text).index, 4) << text;

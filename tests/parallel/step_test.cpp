@@ -520,6 +520,39 @@ TEST(Step, OverlapOfExpertsIsOfExpertRanks) {
   EXPECT_EQ(step_of(job, overlapped).time.expert_parallel, step_of(job, l).time.expert_parallel);
 }
 
+// Megatron Core, model_chunk_schedule_plan.py: an exchange of experts runs beside the kernels that stand over it, and
+// beside all of their side where gradients of weights are delayed.
+TEST(Step, DelayedWeightGradientsWidenTheWindowsOfExperts) {
+  const Job job = with_recipe(job_on("dgx-h100", 16, mixture(16, 64, 8), 4096, 128),
+                              R"({"kernels": {"dispatcher": "all-to-all"}})");
+  const Job delayed = with_recipe(job, R"({"kernels": {"dispatcher": "all-to-all", "delay_wgrad": true}})");
+  const Layout alone{.dp = 16, .ep = 16, .etp = 1};
+  Layout beside = alone;
+  beside.ep_comm_overlap = true;
+  const Step none = step_of(job, alone), at_once = step_of(job, beside), later = step_of(delayed, beside);
+  EXPECT_LT(at_once.time.expert_parallel, none.time.expert_parallel);
+  EXPECT_LT(later.time.expert_parallel, at_once.time.expert_parallel);
+  EXPECT_EQ(later.time.compute, none.time.compute);
+  EXPECT_GT(later.hidden.expert_parallel, at_once.hidden.expert_parallel);
+}
+
+// ZeRO-2 keeps a shard of the gradients from one micro-batch to the next: each micro-batch reduces and scatters its
+// own. A pipeline adds them up first.
+TEST(Step, ShardedGradientsAreReducedEveryMicroBatch) {
+  const auto data = [](int zero, int micro_batches, int pp) {
+    const Layout l{
+        .pp = pp, .dp = 64 / pp, .zero_stage = zero, .overlap_grad_reduce = false, .overlap_param_gather = false};
+    return step_of(job_on("dgx-h100", 64, llama_8b(), 8192, micro_batches * 64 / pp), l).time.data_parallel;
+  };
+  EXPECT_EQ(data(1, 8, 1), data(1, 2, 1));
+  EXPECT_EQ(data(2, 1, 1), data(1, 1, 1));
+  const Seconds once = data(2, 2, 1) - data(2, 1, 1);
+  EXPECT_GT(once, 0.4 * data(2, 1, 1));
+  EXPECT_LT(once, data(2, 1, 1));
+  EXPECT_NEAR((data(2, 8, 1) - data(2, 1, 1)) / once, 7, 1e-6);
+  EXPECT_EQ(data(2, 8, 2), data(2, 2, 2));
+}
+
 // Megatron's --no-bias-swiglu-fusion and its like: each operation reads and writes by itself, unless blocks are
 // compiled.
 TEST(Step, FusionsOffTakeTheirTraffic) {

@@ -37,9 +37,10 @@ struct Groups {
 struct ExpertFold {
   bool cut_by_tp = true;  ///< etp is tp where a layout does not say; false: 1
   bool over_tp = true;    ///< over tp * cp * dp ranks; false: over cp * dp
+  bool over_cp = true;    ///< false: over dp, context ranks hold the same experts
 };
 inline ExpertFold expert_fold(const Framework& stack) noexcept {
-  return {stack.defaults.experts_cut_by_tp, stack.rules.experts_fold_over_tp};
+  return {stack.defaults.experts_cut_by_tp, stack.rules.experts_fold_over_tp, stack.rules.experts_fold_over_cp};
 }
 /// Tensor parallel degree inside an expert: the layout's, or the stack's default.
 int expert_tensor_parallel(const Layout& layout, ExpertFold fold) noexcept;

@@ -118,6 +118,9 @@ struct RecipeKernels {
   Dispatcher dispatcher = Dispatcher::all_to_all;
   bool static_shapes = false;          ///< experts take a fixed number of tokens: the host need not wait for counts
   bool shared_expert_overlap = false;  ///< products of shared experts run beside dispatch and combine
+  bool delay_wgrad = false;      ///< gradients of weights after those of inputs, beside what experts exchange meanwhile
+  double capacity_factor = 0;    ///< of the even share of tokens that an expert takes, the rest is dropped; 0 = all
+  bool pad_to_capacity = false;  ///< and that each is given, padded
 };
 
 /// Modules that selective recompute redoes.
@@ -210,6 +213,9 @@ constexpr void describe(PartOf<RecipeKernels> auto& p, V&& visit) {
   visit("dispatcher", p.dispatcher);
   visit("static_shapes", p.static_shapes);
   visit("shared_expert_overlap", p.shared_expert_overlap);
+  visit("delay_wgrad", p.delay_wgrad);
+  visit("capacity_factor", p.capacity_factor);
+  visit("pad_to_capacity", p.pad_to_capacity);
 }
 template <class V>
 constexpr void describe(PartOf<RecipeActivations> auto& p, V&& visit) {
@@ -238,6 +244,7 @@ struct AttentionKernel {
   double share = 1;          ///< of those rates that it reaches
   int least_capability = 0;  ///< of NVIDIA devices that have it; other vendors' are not asked
   int most_capability = 1 << 20;
+  int widest_head = 0;  ///< of queries and keys that its backward pass takes; 0 = any
 };
 /// An optimizer (data/recipes/optimizers.json).
 struct OptimizerRow {
@@ -259,6 +266,7 @@ struct DispatcherRow {
   std::vector<Proxied> proxied;
   double launches = 0;  ///< kernels of dispatch and combine of one layer, forward and backward
   bool waits = true;    ///< the host reads the counts of tokens before it launches the experts
+  bool pads = true;     ///< takes tokens that are padded to the experts' capacity
 };
 const DispatcherRow& dispatcher(Dispatcher kind);
 

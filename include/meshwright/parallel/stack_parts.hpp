@@ -53,6 +53,7 @@ struct StackRules {
   bool interleaving_needs_multiple = true;       ///< micro-batches % pp == 0 with vp > 1
   bool micro_batches_cover_pipeline = false;     ///< micro-batches >= pp - 1
   bool experts_fold_over_tp = true;              ///< ep * etp divides tp * cp * dp; false: ep divides dp * cp
+  bool experts_fold_over_cp = true;              ///< context ranks hold unlike experts too; false: ep divides dp
   bool experts_need_sequence_parallel = false;   ///< no MoE with tp > 1 and whole sequences on every tensor rank
   int max_zero_stage = 3;                        ///< the highest it has
   int max_zero_stage_pipeline = 3;               ///< the highest it has with pp > 1
@@ -61,8 +62,10 @@ struct StackRules {
   std::vector<std::string> precisions;           ///< that it trains in; empty: nothing is known of them
   std::vector<RankOrder> orders;                 ///< in which it can number ranks; empty: only its default
   NameSet<recompute_module_names> recompute_modules{};  ///< of which selective recompute can be told
-  bool can_overlap_ep = false;          ///< has dispatch and combine behind another micro-batch's compute, on request
-  bool gathers_beside_reduces = false;  ///< parameter gathers overlap only where gradient reduction does
+  bool can_overlap_ep = false;           ///< has dispatch and combine behind another micro-batch's compute, on request
+  bool gathers_beside_reduces = false;   ///< parameter gathers overlap only where gradient reduction does
+  bool graphs_with_sharding = true;      ///< CUDA graphs run with zero_stage 2 and 3
+  bool ep_overlap_with_sharding = true;  ///< and so does ep_comm_overlap
 };
 
 /// What it does where a job does not say.
@@ -161,6 +164,7 @@ constexpr void describe(PartOf<StackRules> auto& p, V&& visit) {
   visit("interleaving_needs_multiple", p.interleaving_needs_multiple);
   visit("micro_batches_cover_pipeline", p.micro_batches_cover_pipeline);
   visit("experts_fold_over_tp", p.experts_fold_over_tp);
+  visit("experts_fold_over_cp", p.experts_fold_over_cp);
   visit("experts_need_sequence_parallel", p.experts_need_sequence_parallel);
   visit("max_zero_stage", p.max_zero_stage);
   visit("max_zero_stage_pipeline", p.max_zero_stage_pipeline);
@@ -168,6 +172,8 @@ constexpr void describe(PartOf<StackRules> auto& p, V&& visit) {
   visit("can_overlap_tp", p.can_overlap_tp);
   visit("can_overlap_ep", p.can_overlap_ep);
   visit("gathers_beside_reduces", p.gathers_beside_reduces);
+  visit("graphs_with_sharding", p.graphs_with_sharding);
+  visit("ep_overlap_with_sharding", p.ep_overlap_with_sharding);
   visit("precisions", p.precisions);
   visit("orders", p.orders);
   visit("recompute_modules", p.recompute_modules);

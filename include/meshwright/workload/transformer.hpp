@@ -98,6 +98,12 @@ struct Transformer {
   bool is_moe_layer(int layer) const;
 };
 
+/// Width of q.k per head.
+inline double qk_head_dim(const Transformer& model) {
+  const LatentAttention& a = model.latent;
+  return model.attention == AttentionKind::latent ? a.qk_nope_head_dim + a.qk_rope_head_dim : model.head_dim;
+}
+
 /// Throws Error(where, ...) that names the first inconsistent field.
 void check(const Transformer& model, const std::string& where);
 
