@@ -253,6 +253,7 @@ GroupPlace place_group(const Cluster& cluster, int size, int stride) {
       if (units[u].shared.value() > 0) {
         const Enclosure& below = units[u - 1];
         const auto ranks = static_cast<double>(sending(below, left.step, left.accelerators()));
+        level.flow = std::min(level.bandwidth, units[u].shared);
         level.bandwidth = std::min(level.bandwidth, units[u].shared / ranks);
       }
       place.levels.push_back(std::move(level));
