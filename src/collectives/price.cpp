@@ -51,7 +51,7 @@ std::optional<Pace> pace_of(const Rung& rung, Traffic traffic, Protocol protocol
   } else if (traffic != Traffic::in_switch && traffic != Traffic::in_network) {
     efficiency /= crowd(rung);
   }
-  // What peers get across sockets is stated as reached by long messages.
+  // What a flow that is alone gets across sockets is stated as reached by long messages.
   const bool sockets = rung.level->host && rung.level->flow.value() > 0;
   if (sockets && protocol == Protocol::simple) efficiency = 1;
   const bool channels = traffic != Traffic::exchange && traffic != Traffic::neighbour;
