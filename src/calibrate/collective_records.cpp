@@ -90,13 +90,17 @@ double channel_share(const NcclGraphs& graphs, const CollectiveTable& table, Byt
 
 bool follow_tuner(CollectiveTable& table, const Cluster& cluster) {
   for (MeasuredRow& row : table.rows) row.options = table.options;
-  const std::optional<NcclGraphs> graphs = nccl_graphs_for(cluster, table.ranks);
+  std::optional<NcclGraphs> graphs = nccl_graphs_for(cluster, table.ranks);
   // The tuner's graphs of PCIe boxes are guesses.
   if (!graphs || table.options.collnet || std::ranges::any_of(table.place.levels, &Level::host)) return false;
+  graphs->version = table.version;
   const bool channels = table.least_channels > 0 || table.most_channels > 0;
   if (!channels && !(table.options.algorithm.empty() && table.options.protocol.empty())) return false;
-  const std::optional<NcclForce> force = force_of(table);
+  std::optional<NcclForce> force = force_of(table);
   if (!force) return false;
+  // Protocols that the network's plug-in leaves out (NCCL_PROTO, as libfabric's do without ordered delivery).
+  for (std::size_t p = 0; p < protocol_count && table.place.over_network(); ++p)
+    force->protocol[p] = force->protocol[p] && table.platform.scale_out.ring[p].efficiency > 0;
   bool known = table.rows.empty();
   for (MeasuredRow& row : table.rows) {
     const auto choice = nccl_choice(*graphs, table.collective, row.bytes, *force);
@@ -140,6 +144,7 @@ CollectiveTable read_collective_table(const Reader& record, const Catalog& catal
   table.place = place_group(cluster, table.ranks, 1);
   table.platform = platform_of(cluster);
   table.options = record_options(record);
+  table.version = nccl_version_number(record.string_or("nccl_version", ""));
   follow_tuner(table, cluster);
   return table;
 }

@@ -173,6 +173,7 @@ CollectiveTable table_of_log(const NcclTestsLog& log, const Cluster& cluster, st
   table.place = place_group(cluster, table.ranks, 1);
   table.platform = platform_of(cluster);
   table.rows = log.rows;
+  table.version = nccl_version_number(log.version);
   if (log.in_rings) table.options.nvls = false;
   follow_tuner(table, cluster);
   return table;

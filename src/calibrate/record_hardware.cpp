@@ -101,16 +101,6 @@ std::string variable(std::string_view env, std::string_view variable_name) {
   return std::string(env.substr(from, env.find_first_of(" ;,\t", from) - from));
 }
 
-/// "2.19.3" -> 219; 0 where no version is known.
-int version_number(std::string_view version) {
-  if (!version.starts_with("2.")) return 0;
-  int minor = 0;
-  for (std::size_t i = 2; i < version.size() && std::isdigit(static_cast<unsigned char>(version[i])); ++i) {
-    minor = minor * 10 + (version[i] - '0');
-  }
-  return 200 + minor;
-}
-
 }  // namespace
 
 std::optional<std::string> find_accelerator(const Catalog& catalog, std::string_view as_written) {
@@ -146,6 +136,9 @@ Cluster record_cluster(const Reader& record, const Catalog& catalog, const std::
   std::string fabric = find_fabric(catalog, hardware.string_or("fabric", ""), hardware.string_or("nic", ""));
   if (variable(env, "NCCL_IB_DISABLE") == "1" || lower(variable(env, "NCCL_NET")) == "socket")
     fabric = catalog.kernel_fabric().name;
+  // Software matching of messages is a kind of its own ("slingshot-software"): half again the latency.
+  const std::string matched = fabric + "-" + lower(variable(env, "FI_CXI_RX_MATCH_MODE"));
+  if (std::ranges::find(catalog.fabrics, matched, &FabricKind::name) != catalog.fabrics.end()) fabric = matched;
   const long long accelerators = 1LL * nodes * node_size;
   if (accelerators > largest_count) hardware.fail("more than " + std::to_string(largest_count) + " accelerators");
   ClusterSpec spec{.accelerators = static_cast<int>(accelerators), .where = record.where() + "/hardware"};
@@ -172,7 +165,7 @@ Cluster record_cluster(const Reader& record, const Catalog& catalog, const std::
 CollectiveOptions record_options(const Reader& record) {
   CollectiveOptions options;
   const std::string env = record.string_or("env", "");
-  const int version = version_number(record.string_or("nccl_version", ""));
+  const int version = nccl_version_number(record.string_or("nccl_version", ""));
   options.algorithm = record.string_or("algo", variable(env, "NCCL_ALGO"));
   options.protocol = record.string_or("proto", variable(env, "NCCL_PROTO"));
   if (variable(env, "NCCL_TREE_THRESHOLD") == "0") options.algorithm = "ring";

@@ -90,11 +90,14 @@ double wire_of(const RowPrice& p, std::size_t level, double bytes) noexcept { re
 double in_rounds(double wire, double ramp, double rounds) noexcept {
   return (wire + ramp * rounds) * (1 + 2 / std::max(1.0, rounds));
 }
-double with_fill(const RowPrice& p, std::size_t level, double bytes) noexcept {
+/// A level's wire and fill beside hops that take `hops`: a hop passes on what has arrived of its bytes, so that many
+/// short hops hide behind the wire and little wire behind the hops.
+double with_hops(const RowPrice& p, std::size_t level, double bytes, double hops) noexcept {
   const double wire = wire_of(p, level, bytes);
-  if (p.lanes[level] > 0) return in_rounds(wire, p.ramp[level], in_switch_rounds(bytes, p.lanes[level]));
-  return wire + 2 * std::sqrt(p.ramp[level] * wire);
+  if (p.lanes[level] > 0) return hops + in_rounds(wire, p.ramp[level], in_switch_rounds(bytes, p.lanes[level]));
+  return (p.at_once ? std::sqrt(hops * hops + wire * wire) : hops + wire) + 2 * std::sqrt(p.ramp[level] * wire);
 }
+double with_fill(const RowPrice& p, std::size_t level, double bytes) noexcept { return with_hops(p, level, bytes, 0); }
 
 std::size_t busiest_level(const RowPrice& p, double bytes) noexcept {
   std::size_t busiest = 0;
@@ -107,13 +110,14 @@ std::size_t busiest_level(const RowPrice& p, double bytes) noexcept {
 }  // namespace
 
 double RowPrice::seconds(double bytes) const noexcept {
-  double longest = 0, sum = 0;
+  double longest = hops, sum = hops;
   for (std::size_t l = 0; l < levels; ++l) {
-    const double busy = with_fill(*this, l, bytes);
-    longest = busy > longest ? busy : longest;
-    sum += busy;
+    if (at_once)
+      longest = std::max(longest, with_hops(*this, l, bytes, hops));
+    else
+      sum += with_fill(*this, l, bytes);
   }
-  return latency + copy * bytes + (at_once ? longest : sum);
+  return launch + copy * bytes + (at_once ? longest : sum);
 }
 
 CollectivePrices::CollectivePrices(Collective collective, const GroupPlace& place, const Platform& platform,
@@ -148,12 +152,12 @@ CollectiveEstimate CollectivePrices::told(const RowPrice& p, Bytes bytes) const 
   for (std::size_t l = 0; l < p.levels; ++l) {
     if (!p.at_once || l == busiest) wire += wire_of(p, l, n);
   }
-  const std::size_t limit = p.most_latency > with_fill(p, busiest, n) ? p.slowest_hops : busiest;
+  const std::size_t limit = p.hops > with_fill(p, busiest, n) ? p.slowest_hops : busiest;
   return {.time = Seconds::base(p.seconds(n)),
           .algorithm = p.row->name,
           .protocol = name(p.protocol),
           .limiting_link = place_->levels[limit].link,
-          .latency = Seconds::base(p.latency),
+          .latency = Seconds::base(p.launch + p.hops),
           .wire = Seconds::base(wire)};
 }
 

@@ -27,11 +27,14 @@ struct NcclConstants {
   std::vector<NcclGeneration> generations;
   std::array<std::array<double, tree_correction_steps>, protocol_count> tree_correction{};
   int nvls_heads = 0, search_channels = 0;
+  std::array<double, 2> ring_ll{};      ///< of a ring's bandwidth: an all-reduce or several domains, else
+  double nvls_ratio = 0;                ///< algbw / busbw of reducing switches; 0 = from what their ports carry
   std::vector<std::string> nvls_lacks;  ///< types of nccl-tests
 };
 
-const NcclConstants& nccl_constants();
+/// Of a release (2.28 is 228); 0 = the newest.
+const NcclConstants& nccl_constants(int version = 0);
 /// The generation of a compute capability.
-const NcclGeneration& nccl_generation(int compute_capability);
+const NcclGeneration& nccl_generation(int compute_capability, int version = 0);
 
 }  // namespace meshwright::collectives

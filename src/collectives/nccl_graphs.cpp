@@ -189,6 +189,11 @@ NcclMachine machine_of(const Cluster& cluster, int domains, int ranks_per_domain
                 .nic_per_gpu = x86 && device.compute_capability >= 90 && node.nics >= node.accelerators,
                 .nvls = node.scale_up_reduces};
   const bool joined = node.scale_up != ScaleUpKind::pcie && node.scale_up != ScaleUpKind::none;
+  // A plug-in shows NCCL the NICs nearest to a GPU as one of many rails (aws-ofi-nccl, nccl_ofi_topo_group()).
+  if (cluster.fabric.by_plugin && m.nics_per_domain > ranks_per_domain) {
+    m.nic = m.nic * (m.nics_per_domain / ranks_per_domain);
+    m.nics_per_domain = ranks_per_domain;
+  }
   if (!joined || ranks_per_domain > node.scale_up_domain) m.nvlinks = 0;
   if (node.scale_up == ScaleUpKind::full_mesh || node.scale_up == ScaleUpKind::nvlink_bridge)
     m.nvlinks_of_pair = m.nvlinks / std::max(1, node.scale_up_domain - 1);

@@ -89,6 +89,13 @@ CpuVendor vendor_of(double number) {
 
 }  // namespace
 
+int nccl_version_number(std::string_view version) {
+  if (!version.starts_with("2.")) return 0;
+  int minor = 0;
+  std::from_chars(version.data() + 2, version.data() + version.size(), minor);
+  return minor > 0 && minor < 100 ? 200 + minor : 0;
+}
+
 NcclForce read_nccl_force(std::string_view algorithms, std::string_view protocols, Collective collective,
                           const std::string& where) {
   NcclForce force;

@@ -1,5 +1,5 @@
 // NCCL's tuner: latency and bandwidth of every algorithm and protocol, and the choice. Numbers are those of nccl.json,
-// formulas those of 2.30.7.
+// of the communicator's release; formulas those of 2.30.7.
 #include <algorithm>
 #include <cmath>
 
@@ -11,7 +11,8 @@ namespace {
 constexpr std::size_t index(NcclAlgorithm a) { return static_cast<std::size_t>(a); }
 constexpr std::size_t index(Protocol p) { return static_cast<std::size_t>(p); }
 
-const NcclGeneration& generation(const NcclGraphs& g) { return nccl_generation(g.compute_capability); }
+const NcclConstants& constants(const NcclGraphs& g) { return nccl_constants(g.version); }
+const NcclGeneration& generation(const NcclGraphs& g) { return nccl_generation(g.compute_capability, g.version); }
 std::size_t domain_index(const NcclGraphs& g) { return static_cast<std::size_t>(std::min(g.domains, 3) - 1); }
 int floor_log2(double x) { return static_cast<int>(std::floor(std::log2(x))); }
 
@@ -81,6 +82,10 @@ bool allowed(const NcclGraphs& g, Collective c, NcclAlgorithm a, Protocol p) {
 /// Bandwidth of one NVLS channel [GB/s].
 double nvls_channel(const NcclGraphs& g, Collective c, NcclAlgorithm a) {
   const double n = g.nvls.channels, m = g.ranks_per_domain;
+  if (constants(g).nvls_ratio > 0 && c == Collective::all_reduce) {
+    const double halved = a == NcclAlgorithm::nvls_tree && g.domains > 2 ? 0.5 : 1;
+    return std::min(g.nvls.intra.value(), g.nvls.inter.value() * halved) / 1e9;
+  }
   const double direction = c == Collective::all_reduce ? 2 : (m - 1) / m;
   const double intra = g.nvls.intra.value() / 1e9 * generation(g).nvls_efficiency * (n - 1) / n * direction;
   const double twice = a == NcclAlgorithm::nvls_tree && g.domains <= 2 ? 2 : 1;
@@ -107,6 +112,11 @@ double collnet_direct_bus(const NcclGraphs& g, Collective c, double bus) {
   return bus / factor * (g.compute_capability >= 90 ? 0.85 : 1);
 }
 
+double ring_ll_share(const NcclGraphs& g, Collective c) {
+  const bool slow = g.domains > 1 || c == Collective::all_reduce || c == Collective::reduce;
+  return constants(g).ring_ll[slow ? 0 : 1];
+}
+
 /// Bus bandwidth of a pair [GB/s].
 double bus_bandwidth(const NcclGraphs& g, Collective c, NcclAlgorithm a, Protocol p) {
   const NcclGraph& graph = graph_of(g, a);
@@ -117,11 +127,12 @@ double bus_bandwidth(const NcclGraphs& g, Collective c, NcclAlgorithm a, Protoco
   const double bus = channels * (nvls ? nvls_channel(g, c, a) : own);
   // Several nodes: the LL cap follows the CPU's vendor instead of the GPU.
   // Between domains LL is held to the host: AMD's as Ampere, others as Volta.
-  const NcclGeneration& ll_row = g.domains == 1 ? generation(g) : nccl_generation(g.cpu == CpuVendor::amd ? 80 : 70);
+  const int host = g.cpu == CpuVendor::amd ? 80 : 70;
+  const NcclGeneration& ll_row = g.domains == 1 ? generation(g) : nccl_generation(host, g.version);
   const double ll_limit = ll_row.ll[domain_index(g)];
   switch (a) {
     case NcclAlgorithm::ring:
-      if (p == Protocol::ll) return std::min(ll_limit, bus / 2);
+      if (p == Protocol::ll) return std::min(ll_limit, bus * ring_ll_share(g, c));
       if (p == Protocol::ll128) return std::min(0.92 * bus, channels * generation(g).ring_ll128[domain_index(g)]);
       return bus;
     case NcclAlgorithm::tree:
@@ -139,12 +150,14 @@ double bus_bandwidth(const NcclGraphs& g, Collective c, NcclAlgorithm a, Protoco
 double bus_to_algorithm(const NcclGraphs& g, Collective c, NcclAlgorithm a) {
   if (gathers(c) && a != NcclAlgorithm::ring) return 1;
   if (a == NcclAlgorithm::tree || a == NcclAlgorithm::collnet_direct || a == NcclAlgorithm::collnet_chain) return 0.5;
+  const bool switched = a == NcclAlgorithm::nvls || a == NcclAlgorithm::nvls_tree;
+  if (switched && constants(g).nvls_ratio > 0) return constants(g).nvls_ratio;
   return static_cast<double>(g.ranks()) / ring_steps(g, c);
 }
 
 /// Latencies of hops inside a domain.
-const ByAlgorithm& inside(const NcclGraph& graph) {
-  return graph.intra_path <= NcclPath::nvlink ? nccl_constants().nvlink : nccl_constants().pcie;
+const ByAlgorithm& inside(const NcclGraphs& g, const NcclGraph& graph) {
+  return graph.intra_path <= NcclPath::nvlink ? constants(g).nvlink : constants(g).pcie;
 }
 
 /// Microseconds for the ring: intra and inter hops; broadcast and reduce count one hop or, with channels in different
@@ -152,7 +165,7 @@ const ByAlgorithm& inside(const NcclGraph& graph) {
 double ring_latency(const NcclGraphs& g, Collective c, Protocol p, double base, double intra, double inter) {
   const int steps = ring_steps(g, c);
   if (c == Collective::broadcast || c == Collective::reduce) {
-    const ByAlgorithm& hop = g.domains > 1 ? nccl_constants().network : inside(g.ring);
+    const ByAlgorithm& hop = g.domains > 1 ? constants(g).network : inside(g, g.ring);
     if (g.ring.same_channels) return base + hop[index(NcclAlgorithm::ring)][index(p)];
     const NcclAlgorithm row = p == Protocol::simple ? NcclAlgorithm::tree : NcclAlgorithm::ring;
     return base + steps * hop[index(row)][index(p)];
@@ -166,11 +179,11 @@ double ring_latency(const NcclGraphs& g, Collective c, Protocol p, double base, 
 /// Microseconds.
 double latency_of(const NcclGraphs& g, Collective c, NcclAlgorithm a, Protocol p) {
   const NcclGraph& graph = graph_of(g, a);
-  const double base = nccl_constants().base[index(a)][index(p)];
-  const double intra = inside(graph)[index(a)][index(p)];
+  const double base = constants(g).base[index(a)][index(p)];
+  const double intra = inside(g, graph)[index(a)][index(p)];
   const NcclAlgorithm net_row = g.ranks_per_domain == 1 ? NcclAlgorithm::tree : a;
   const double flushes = p == Protocol::simple ? 2 : 1;
-  const double inter = nccl_constants().network[index(net_row)][index(p)] + flushes * graph.inter_latency.value() * 1e6;
+  const double inter = constants(g).network[index(net_row)][index(p)] + flushes * graph.inter_latency.value() * 1e6;
   const double m = g.ranks_per_domain, hops = floor_log2(g.domains);
   switch (a) {
     case NcclAlgorithm::ring:
@@ -198,7 +211,7 @@ Seconds time_of(const NcclGraphs& g, Collective c, NcclAlgorithm a, Protocol p, 
     const int i = floor_log2(std::floor(bytes / 64));
     const bool tree = a == NcclAlgorithm::tree && i < 23;
     const bool nvls_tree = a == NcclAlgorithm::nvls_tree && i < 24 && g.compute_capability >= 100 && g.x86;
-    if (tree || nvls_tree) factor = nccl_constants().tree_correction[index(p)][static_cast<std::size_t>(i)];
+    if (tree || nvls_tree) factor = constants(g).tree_correction[index(p)][static_cast<std::size_t>(i)];
   }
   // Rings over several domains are slow to fill their network buffers.
   if (c == Collective::all_reduce && a == NcclAlgorithm::ring && p == Protocol::simple && g.domains > 1 &&

@@ -51,6 +51,9 @@ std::optional<Pace> pace_of(const Rung& rung, Traffic traffic, Protocol protocol
   } else if (traffic != Traffic::in_switch && traffic != Traffic::in_network) {
     efficiency /= crowd(rung);
   }
+  // What a flow that is alone gets across sockets is stated as reached by long messages.
+  const bool sockets = rung.level->host && rung.level->flow.value() > 0;
+  if (sockets && protocol == Protocol::simple) efficiency = 1;
   const bool channels = traffic != Traffic::exchange && traffic != Traffic::neighbour;
   if (channels) efficiency *= q.options.channel_share;
   pace.step += rung.detour;
@@ -96,10 +99,8 @@ class Sum {
       price_.per_byte[l] = streams_ ? std::max(out_[l], in_[l]) : busiest_[l];
       // What few blocks send across a level meets their own ports at the rate of single flows.
       if (question_.ladder.storage[l].network()) price_.per_byte[l] = std::max(price_.per_byte[l], port_[l]);
-      price_.latency += hops_[l];
-      if (hops_[l] <= price_.most_latency) continue;
-      price_.most_latency = hops_[l];
-      price_.slowest_hops = l;
+      price_.hops += hops_[l];
+      if (hops_[l] > hops_[price_.slowest_hops]) price_.slowest_hops = l;
     }
     return price_;
   }
@@ -230,7 +231,7 @@ std::optional<RowPrice> price(const Algorithm& row, Protocol protocol, const Que
                                           : add_own_levels(sum, row, q);
   if (!placed) return std::nullopt;
   RowPrice priced = sum.done();
-  priced.latency += base_of(row, protocol, q);
+  priced.launch = base_of(row, protocol, q);
   priced.copy = own_block_copy(row, q);
   return priced;
 }

@@ -253,6 +253,10 @@ GroupPlace place_group(const Cluster& cluster, int size, int stride) {
       if (units[u].shared.value() > 0) {
         const Enclosure& below = units[u - 1];
         const auto ranks = static_cast<double>(sending(below, left.step, left.accelerators()));
+        // One group of blocks that don't use the host themselves: its flow is alone on slots and sockets.
+        const bool alone = set == cluster.accelerators() && std::max(1, stride) == 1;
+        if (alone && std::ranges::none_of(place.levels, &Level::host))
+          level.flow = std::min(level.bandwidth, units[u].shared);
         level.bandwidth = std::min(level.bandwidth, units[u].shared / ranks);
       }
       place.levels.push_back(std::move(level));

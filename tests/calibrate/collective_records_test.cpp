@@ -52,6 +52,30 @@ TEST(CollectiveRecords, TheWholeFolderOfRecordsIsMet) {
   expect_within_target(tables_of(std::filesystem::path(folder) / "measurements/collectives.jsonl"));
 }
 
+TEST(CollectiveRecords, SoftwareMatchingIsAMediumOfItsOwn) {
+  const auto medium = [](std::string_view env) {
+    const std::string text =
+        R"({"id": "a", "hardware": {"gpu": "A100-SXM4-40GB", "gpus_per_node": 4, "nodes": 2, "nics_per_node": 2,
+            "nic_gbps": 200, "fabric": "Slingshot 11", "scale_up": "NVLink3 4-GPU all-to-all"},
+            "collective": "all_reduce", "rows": [{"bytes": 1048576, "time_us": 200}], "env": ")";
+    return read_collective_table(Reader::text(text + std::string(env) + "\"}", "record"), builtin_catalog())
+        .platform.scale_out.name;
+  };
+  EXPECT_EQ(medium("FI_CXI_RX_MATCH_MODE=software FI_CXI_RDZV_PROTO=alt_read"), "slingshot-software");
+  EXPECT_EQ(medium("FI_CXI_RX_MATCH_MODE=hybrid"), "slingshot");
+  EXPECT_EQ(medium(""), "slingshot");
+}
+
+// Libfabric's plug-in leaves LL128 out on Slingshot: the tuner chooses among the others.
+TEST(CollectiveRecords, FollowTheTunerAmongTheNetworksProtocols) {
+  const CollectiveTable table = read_collective_table(record(R"(, "nccl_version": "2.29.2")"), builtin_catalog());
+  EXPECT_EQ(table.version, 229);
+  for (CollectiveTable& t : tables_of(published())) {
+    if (!t.skipped.empty() || t.platform.scale_out.name != "slingshot" || !t.place.over_network()) continue;
+    for (const MeasuredRow& row : t.rows) EXPECT_NE(row.options.protocol, "LL128") << t.id;
+  }
+}
+
 TEST(CollectiveRecords, OfOneHostDoNotLeaveTheirDomain) {
   const auto leaves = [](int nodes) {
     const Cluster cluster = make_cluster(builtin_catalog(), "pcie-l40s", nodes);

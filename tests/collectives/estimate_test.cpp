@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "meshwright/core/error.hpp"
 #include "meshwright/hardware/catalog.hpp"
 
@@ -88,10 +91,43 @@ TEST(Estimate, LatencyAndWireAreParts) {
       const CollectiveEstimate e = estimate(c, 1_GiB, site.place, site.platform);
       EXPECT_GT(e.latency.value(), 0) << site.title;
       EXPECT_GT(e.wire.value(), 0) << site.title;
-      EXPECT_GE(e.time.value() * (1 + 1e-12), (e.latency + e.wire).value()) << site.title;
+      EXPECT_GE(e.time.value() * (1 + 1e-12), std::max(e.latency, e.wire).value()) << site.title;
       EXPECT_FALSE(e.limiting_link.empty()) << site.title;
     }
   }
+}
+
+// Bytes stream through the hops of a ring: hops h and wire w count as hypot(h, w) beside the launch and the fill.
+TEST(Estimate, HopsOfARingHideBehindItsWire) {
+  const Cluster node = make_cluster(builtin_catalog(), "dgx-h100", 1);
+  const GroupPlace place = place_group(node, 8, 1);
+  const Platform platform = platform_of(node);
+  const CollectiveOptions ring{.algorithm = "ring", .protocol = "Simple"};
+  const Rate& rate = platform.scale_up.rate(Protocol::simple);
+  const double n = 64 << 20, hops = 14 * rate.step.value();
+  const double wire = 14.0 / 8 * n / (rate.efficiency * place.levels[0].bandwidth.value());
+  const double copy = n / 8 / platform.scale_up.local_copy.value();
+  const CollectiveEstimate e = estimate(Collective::all_reduce, Bytes::base(n), place, platform, ring);
+  EXPECT_NEAR(e.time.value(),
+              platform.scale_up.base.value() + copy + std::hypot(hops, wire) + 2 * std::sqrt(rate.ramp.value() * wire),
+              1e-9);
+  EXPECT_NEAR(e.latency.value(), platform.scale_up.base.value() + hops, 1e-12);
+}
+
+// What peers get across sockets is stated as reached: no share of a slot's efficiency is taken off it.
+TEST(Estimate, LongMessagesReachTheLinkBetweenSockets) {
+  const Cluster pairs =
+      complete({.of = "pcie-a100",
+                .node = {.accelerators = 4, .scale_up_domain = 2, .scale_up = ScaleUpKind::nvlink_bridge},
+                .nodes = 1},
+               builtin_catalog());
+  const GroupPlace place = place_group(pairs, 4, 1);
+  ASSERT_EQ(place.levels.size(), 2u);
+  ASSERT_GT(place.levels[1].flow.value(), 0);
+  const CollectiveOptions ring{.algorithm = "ring", .protocol = "Simple"};
+  const Bytes n = 4_GiB;
+  const double bus = 1.5 * (n / estimate(Collective::all_reduce, n, place, platform_of(pairs), ring).time).value();
+  EXPECT_NEAR(bus / place.levels[1].flow.value(), 1, 0.05);
 }
 
 TEST(Estimate, AGroupOfOneTakesNoTime) { EXPECT_EQ(estimate(Collective::all_reduce, 1_GiB, {}, {}).time.value(), 0); }

@@ -14,6 +14,8 @@
 namespace meshwright::collectives {
 namespace {
 
+using namespace literals;
+
 NcclGraphs h100(int domains) { return nccl_graphs({.domains = domains}); }
 
 // Without NVLink one channel crosses the host, which costs a sixth of the slot on Intel.
@@ -48,6 +50,49 @@ TEST(NcclPolicy, TwoH100NodesByHand) {
   const NcclLine tree = line(NcclAlgorithm::tree, Protocol::ll);
   EXPECT_NEAR(tree.latency.value() * 1e6, 6.8 + 2 * (7 * 0.6 + 5), 1e-9);
   EXPECT_NEAR(tree.bandwidth.value() / 1e9, 39 * 0.85 / 2, 1e-9);
+}
+
+// tuning.cc: a Blackwell channel under LL128 counts 73.4 GB/s in 2.25 to 2.27, 34.5 in 2.28 and 2.29, 40 since.
+// Published tables of eight B200 show the step to Simple at 16 MiB under 2.29.2 (51 to 102 us), at 64 MiB under 2.27.5.
+TEST(NcclPolicy, ReleasesChooseByTheirOwnNumbers) {
+  NcclGraphs b200 = *nccl_graphs_of_system("dgx-b200", 1, 8, "");
+  const auto protocol = [&](int version) {
+    b200.version = version;
+    return nccl_choice(b200, Collective::all_gather, 16_MiB)->best.protocol;
+  };
+  EXPECT_EQ(protocol(227), Protocol::ll128);
+  EXPECT_EQ(protocol(229), Protocol::simple);
+  EXPECT_EQ(protocol(0), Protocol::ll128);
+}
+
+// 2.18 by hand, two DGX H100: a quarter of the ring under LL, four fifths of NVLS as bus bandwidth.
+TEST(NcclPolicy, OldReleasesByHand) {
+  NcclGraphs graphs = h100(2);
+  graphs.version = 218;
+  const NcclModel model = nccl_model(graphs, Collective::all_reduce);
+  const auto bandwidth = [&](NcclAlgorithm a, Protocol p) {
+    return model[static_cast<std::size_t>(a)][static_cast<std::size_t>(p)].bandwidth.value() / 1e9;
+  };
+  EXPECT_NEAR(bandwidth(NcclAlgorithm::ring, Protocol::ll), 39 * 16 / 30.0, 1e-9);
+  EXPECT_NEAR(bandwidth(NcclAlgorithm::nvls_tree, Protocol::simple), 8 * 40 * 0.8333, 1e-9);
+  graphs.version = 221;
+  EXPECT_NEAR(nccl_model(graphs, Collective::all_reduce)[0][2].latency.value() * 1e6, 2 * (7 * 28 + 28), 1e-9);
+}
+
+TEST(NcclPolicy, VersionsAreReadAsPrinted) {
+  EXPECT_EQ(nccl_version_number("2.19.3+cuda12.2"), 219);
+  EXPECT_EQ(nccl_version_number("2.31.2"), 231);
+  EXPECT_EQ(nccl_version_number("2.7"), 207);
+  EXPECT_EQ(nccl_version_number("RCCL 2.26.6"), 0);
+  EXPECT_EQ(nccl_version_number(""), 0);
+}
+
+// 32 cards of 100 Gb/s are eight rails of 400 to NCCL, one a GPU: its trees run over NVLS.
+TEST(NcclPolicy, PlugInsShowTheCardsOfAGpuAsOne) {
+  const auto graphs = nccl_graphs_for(make_cluster(builtin_catalog(), "aws-p5.48xlarge", 2));
+  EXPECT_EQ(graphs->nvls.channels, 8);
+  EXPECT_NEAR(graphs->nvls.inter.value() / 1e9, 48, 1e-9);
+  EXPECT_EQ(nccl_choice(*graphs, Collective::all_reduce, 1_GiB)->best.algorithm, NcclAlgorithm::nvls_tree);
 }
 
 TEST(NcclPolicy, HasNoModelForPointToPoint) {

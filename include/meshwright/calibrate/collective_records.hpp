@@ -26,6 +26,7 @@ struct CollectiveTable {
   Platform platform;
   CollectiveOptions options;
   int least_channels = 0, most_channels = 0;  ///< NCCL_MIN_NCHANNELS, NCCL_MAX_NCHANNELS; 0 = free
+  int version = 0;                            ///< NCCL's, 2.28 as 228; 0 = the newest
   std::vector<MeasuredRow> rows;
   bool healthy = true;
   std::string skipped;  ///< the rule that leaves it out, or empty; never the size of its error

@@ -1,8 +1,8 @@
 #pragma once
 // The calibrated evaluator: rows of the algorithm table priced by what a collective library reaches on each medium.
-// T = base + sum over levels of hops (step + detour) + own block's copy + wire and fill of the levels, where wire w is
-// a level's bytes over its achieved bandwidth, fill 2 sqrt(ramp w), or ramp times the rounds of capped chunks in a
-// reducing switch, and levels that are busy at once count by the slowest.
+// T = base + own block's copy + hops and wire + fill of the slowest level, where hops h are the sum over levels of hops
+// (step + detour), wire w is a level's bytes over its achieved bandwidth, fill 2 sqrt(ramp w), or ramp times the rounds
+// of capped chunks in a reducing switch. Where bytes stream through the hops both count as hypot(h, w), else h + w.
 #include <array>
 #include <span>
 #include <string>
@@ -35,18 +35,18 @@ struct CollectiveEstimate {
   std::string_view protocol;   ///< "LL", "LL128", "Simple"
   std::string limiting_link;   ///< the level whose bandwidth or latency dominates
   Seconds latency{};           ///< the part that does not depend on the size
-  Seconds wire{};              ///< bytes over the achieved bandwidths; the rest is pipeline fill
+  Seconds wire{};              ///< bytes over the achieved bandwidths; both overlap, the rest is pipeline fill
 };
 
 /// One row under one protocol on one group: time as a function of the bytes alone.
 struct RowPrice {
   const Algorithm* row = nullptr;
   Protocol protocol = Protocol::simple;
-  bool at_once = true;           ///< levels overlap
-  double latency = 0, copy = 0;  ///< seconds; seconds per byte
+  bool at_once = true;           ///< levels overlap, and the bytes of a hop stream into the next one
+  double launch = 0, copy = 0;   ///< seconds; seconds per byte
   std::size_t levels = 0;        ///< of the group
   std::size_t slowest_hops = 0;  ///< the level with most latency
-  double most_latency = 0;       ///< of that level
+  double hops = 0;               ///< seconds, of all levels
   std::array<double, most_levels> per_byte{}, ramp{};
   std::array<double, most_levels> lanes{};  ///< that capped chunks move in at once; 0 = not capped
 

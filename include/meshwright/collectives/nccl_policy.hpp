@@ -50,6 +50,7 @@ struct NcclGraphs {
   bool x86 = true;
   bool collnet = false;  ///< in-network reduction enabled (a CollNet plug-in such as SHARP)
   int channels = 0;      ///< of the communicator
+  int version = 0;       ///< NCCL's, 2.28 as 228: an older release's numbers; 0 = the newest
   NcclGraph ring{}, tree{}, collnet_chain{}, collnet_direct{}, nvls{};
 
   int ranks() const { return domains * ranks_per_domain; }
@@ -65,6 +66,9 @@ struct NcclForce {
 /// "allreduce:tree;broadcast:ring". Empty = free. Throws Error(where, ...) with the nearest spelling.
 NcclForce read_nccl_force(std::string_view algorithms, std::string_view protocols, Collective collective,
                           const std::string& where);
+
+/// "2.19.3" -> 219; 0 where the text names no version.
+int nccl_version_number(std::string_view version);
 
 /// NVLink switches reduce numbers of that type, by nccl-tests' name ("half", "int8"); an empty or unknown one counts as
 /// float. What they don't goes in rings.
