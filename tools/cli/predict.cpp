@@ -69,8 +69,7 @@ std::string levers_text(const std::vector<Lever>& levers) {
   Table table({{"what would make it fit, fastest first", Align::left}, {"step"}, {"memory"}, {"fits"}});
   for (const Lever& lever : levers) {
     const Prediction& p = lever.prediction;
-    table.add(
-        {"  " + lever.change, format(p.step_time), format(p.memory.reserved), format_percent(p.fits_probability)});
+    table.add({lever.change, format(p.step_time), format(p.memory.reserved), format_percent(p.fits_probability)});
   }
   return table.fold(0).render();
 }
