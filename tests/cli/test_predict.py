@@ -37,17 +37,22 @@ def test_refused_layouts_are_answers(layout, rule, parts, meshwright, tmp_path):
         assert part in violation["words"]
     assert violation["words"] == f"{violation['rule']}: needs {violation['needed']}, has {violation['available']}"
     assert document["layout"]["tp"] == layout["tp"]
-    assert len(violation["nearest"]) == 3
+    levers = violation.get("levers", [])
+    assert len(violation["nearest"]) == (len(levers) if rule == "device memory" else 3) > 0
     for near in violation["nearest"]:
         other = meshwright("predict", written(tmp_path, "near.json", layout=near), "--json")
         assert other.returncode == 0, near
     if rule == "device memory":
         assert document["fit"] == "does not fit" and document["step_time_s"] > 0
+        steps = [lever["step_time_s"] for lever in levers]
+        assert steps == sorted(steps) and all(lever["fits_probability"] >= 0.5 for lever in levers)
+        assert [lever["layout"] for lever in levers] == violation["nearest"]
     else:
         assert "step_time_s" not in document
     people = meshwright("predict", path)
     assert people.returncode == 1
-    assert "The nearest layouts that run" in people.stdout and rule.split("%")[0] in people.stdout
+    said = "what would make it fit, fastest first" if levers else "The nearest layouts that run"
+    assert said in people.stdout and rule.split("%")[0] in people.stdout
 
 
 def test_options_of_plan_replace_what_the_job_says(meshwright, tmp_path):

@@ -527,4 +527,24 @@ TEST(Memory, InputsOfNonlinearitiesInEightBits) {
   EXPECT_NEAR(kept(job) - kept(once), 4096.0 * 0.5 * 4096 / 8, 1e-3 * kept(job));
 }
 
+/// What is reserved beyond states, context and what comes and goes with its fragmentation: what a host ahead holds.
+static double ahead(const Job& job, const Layout& layout) {
+  const Memory m = memory(job, layout);
+  const double work = m.allocated.value() - states(m);
+  return m.reserved.value() - states(m) - job.framework.memory.fragmentation * work - m.context.value();
+}
+
+// nanotron's sweep: models of 16 to 80 layers hold the gathered inputs of about 26 blocks, the queue of launches, and
+// none where the hosts of a pipeline wait for each other in every micro-batch.
+TEST(Memory, AHostRunsAheadByItsQueueOfLaunches) {
+  const auto job = [](int layers, int accelerators) {
+    return test_job(llama(layers, 4096, 14336, 32, 32, 49152), accelerators, 4096, 256, "nanotron");
+  };
+  const double shallow = ahead(job(8, 16), {.tp = 16}), deep = ahead(job(16, 16), {.tp = 16});
+  EXPECT_NEAR(shallow, 26 * 4 * 4096.0 * 4096 * 15 / 16, 1e-6 * shallow);
+  EXPECT_NEAR(shallow, deep, 1e-6 * deep);
+  EXPECT_GT(ahead(job(16, 64), {.tp = 16, .pp = 4}), 0.1 * deep);
+  EXPECT_NEAR(ahead(job(16, 128), {.tp = 32, .pp = 4}), 0, 1e-6 * deep);
+}
+
 }  // namespace meshwright::parallel

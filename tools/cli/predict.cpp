@@ -11,6 +11,7 @@
 #include "meshwright/parallel/job.hpp"
 #include "meshwright/parallel/json.hpp"
 #include "meshwright/parallel/launcher.hpp"
+#include "meshwright/parallel/levers.hpp"
 #include "meshwright/parallel/pipeline.hpp"
 #include "meshwright/parallel/prediction.hpp"
 #include "meshwright/parallel/report.hpp"
@@ -48,14 +49,46 @@ void print_people(const Job& job, const Prediction& p, bool explained) {
   std::cout << out << (notes.empty() ? "" : "\n") << notes;
 }
 
-constexpr std::size_t shown_neighbours = 3;
+constexpr std::size_t shown_neighbours = 3, shown_levers = 5;
 
-nlohmann::ordered_json violation_json(const Job& job, const Layout& layout, const Violation& refused) {
-  return nlohmann::ordered_json::parse(to_json(refused, nearest_layouts(job, layout, shown_neighbours)));
+nlohmann::ordered_json levers_json(const std::vector<Lever>& levers) {
+  nlohmann::ordered_json out = nlohmann::ordered_json::array();
+  for (const Lever& lever : levers) {
+    const Prediction& p = lever.prediction;
+    out.push_back({{"change", lever.change},
+                   {"layout", nlohmann::ordered_json::parse(to_json(p.layout))},
+                   {"step_time_s", p.step_time.value()},
+                   {"peak_memory_bytes", p.memory.reserved.value()},
+                   {"fits_probability", p.fits_probability}});
+  }
+  return out;
 }
 
-std::string violation_text(const Job& job, const Layout& layout, const Violation& refused) {
-  std::string out = bold("Cannot run") + "\n" + wrap(refused.text(), 2);
+std::string levers_text(const std::vector<Lever>& levers) {
+  if (levers.empty()) return "  No layout near to it fits.\n";
+  Table table({{"what would make it fit, fastest first", Align::left}, {"step"}, {"memory"}, {"fits"}});
+  for (const Lever& lever : levers) {
+    const Prediction& p = lever.prediction;
+    table.add({lever.change, format(p.step_time), format(p.memory.reserved), format_percent(p.fits_probability)});
+  }
+  return table.fold(0).render();
+}
+
+/// Where memory refuses, the layouts that would fit in the order of their steps; else the nearest that run.
+nlohmann::ordered_json violation_json(const Job& job, const Layout& layout, Rule refused, const Violation& words) {
+  if (!of_memory(refused))
+    return nlohmann::ordered_json::parse(to_json(words, nearest_layouts(job, layout, shown_neighbours)));
+  const std::vector<Lever> levers = memory_levers(job, layout, shown_levers);
+  std::vector<Layout> layouts;
+  for (const Lever& lever : levers) layouts.push_back(lever.prediction.layout);
+  nlohmann::ordered_json out = nlohmann::ordered_json::parse(to_json(words, layouts));
+  out["levers"] = levers_json(levers);
+  return out;
+}
+
+std::string violation_text(const Job& job, const Layout& layout, Rule refused, const Violation& words) {
+  std::string out = bold("Cannot run") + "\n" + wrap(words.text(), 2);
+  if (of_memory(refused)) return out + levers_text(memory_levers(job, layout, shown_levers));
   const std::vector<Layout> nearest = nearest_layouts(job, layout, shown_neighbours);
   out += nearest.empty() ? "  No layout near to it runs.\n" : "  The nearest layouts that run:\n";
   for (const Layout& near : nearest) out += wrap(describe_layout(near), 4);
@@ -104,8 +137,8 @@ void answer(const Options& options, const Job& job, const Layout& layout, Rule r
   }
   if (refused != nullptr) {
     const Violation violation = violation_of(job, layout, refused);
-    if (options.json) document["violation"] = violation_json(job, layout, violation);
-    text += "\n" + violation_text(job, layout, violation);
+    if (options.json) document["violation"] = violation_json(job, layout, refused, violation);
+    text += "\n" + violation_text(job, layout, refused, violation);
   }
   options.json ? print_json(document) : void(std::cout << text);
 }

@@ -75,8 +75,8 @@ Bytes usable_memory(const Job& job);
 ///              then;
 ///   reserved   fragmentation on what comes and goes, context, and what the host's running ahead holds of gathered
 ///   inputs:
-///              of a whole pass without a pipeline, of the warm-up but two with one. That part gives way when memory
-///              runs short: it never makes a layout not fit.
+///              of as many blocks as the queue of launches holds, with a pipeline of the warm-up but two. That part
+///              gives way when memory runs short: it never makes a layout not fit.
 Memory memory(const MemoryConstants& constants, const LayerMemory& layers, const StageKinds& stages,
               const Layout& layout) noexcept;
 
