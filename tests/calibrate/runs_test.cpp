@@ -119,6 +119,20 @@ TEST(RunRecords, OpenRecomputeOfPaxIsWhatFits) {
   EXPECT_EQ(recompute(16), Recompute::full);
 }
 
+// MLPerf submissions of MangoBoost: ACG full, ACM block, ACL 21.
+TEST(RunRecords, RecomputeOfSomeLayersIsRead) {
+  const auto layers = [](const std::string& recompute, const std::string& detail) {
+    return read(record_text(
+                    R"({"tp": 1, "pp": 1, "micro_batch": 1, "global_batch": 8, "framework": "nemo", "recompute": ")" +
+                    recompute + R"(", "recompute_detail": )" + detail + "}"))
+        .layout.recompute_layers;
+  };
+  EXPECT_EQ(layers("full", R"("block: 21 of 80 layers")"), 21);
+  EXPECT_EQ(layers("full", R"("activation checkpointing per block")"), 0);
+  EXPECT_EQ(layers("full", "null"), 0);
+  EXPECT_EQ(layers("selective", R"("block: 21 of 80 layers")"), 0);
+}
+
 TEST(RunRecords, WhatCannotBePredictedSaysWhy) {
   const std::string layout = R"({"tp": 1, "pp": 1, "micro_batch": 1, "global_batch": 128, "framework": "nemo"})";
   EXPECT_THAT(read(record_text(layout, "pretrain", "H100-SXM5-80GB", "null")).skipped.value_or(""),
