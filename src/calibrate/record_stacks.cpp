@@ -36,7 +36,7 @@ std::vector<UsualChoices> read_usual() {
   std::vector<UsualChoices> rows;
   for (const Reader& entry : document().at("stacks").items()) {
     entry.allow_only({"names", "family", "sequence_parallel", "tp_comm_overlap", "overlap", "zero_stage", "recompute",
-                      "one_pass", "experts_cut_by_tp"});
+                      "recompute_to_fit", "one_pass", "experts_cut_by_tp"});
     rows.push_back({.names = list(entry, "names"),
                     .family = entry.at("family").string(),
                     .sequence_parallel = entry.at("sequence_parallel").boolean(),
@@ -44,6 +44,7 @@ std::vector<UsualChoices> read_usual() {
                     .overlap = entry.at("overlap").boolean(),
                     .zero_stage = entry.at("zero_stage").integer(0, 3),
                     .recompute = recompute_named(entry.at("recompute")),
+                    .recompute_to_fit = entry.boolean_or("recompute_to_fit", false),
                     .one_pass = entry.boolean_or("one_pass", false),
                     .experts_cut_by_tp = entry.boolean_or("experts_cut_by_tp", false)});
   }

@@ -19,6 +19,7 @@ struct UsualChoices {
   bool overlap = true;             ///< gradient reduction and parameter gathers
   int zero_stage = 1;
   Recompute recompute = Recompute::none;
+  bool recompute_to_fit = false;   ///< everything where what is recomputed else does not fit
   bool one_pass = false;           ///< a replica runs its sequences at once unless told to accumulate
   bool experts_cut_by_tp = false;  ///< etp is tp where ep leaves ranks for it; false: 1
 };

@@ -1,6 +1,7 @@
 #include "calibrate/run_layout.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,17 @@ Recompute recompute_of(const Reading& r, const UsualChoices& usual) {
 int virtual_stages_unsaid(const Reader& layout, int layers, int pp) {
   const bool interleaved = schedule_in(layout.string_or("schedule", "")) == PipelineSchedule::interleaved;
   return interleaved ? std::max(1, (layers + pp - 1) / pp) : 1;
+}
+
+/// Layers of a chunk that are done again where a record says so: "block: 21 of 80 layers" (Megatron's method "block",
+/// --recompute-num-layers); 0 = all.
+int recomputed_layers_of(const Reading& r, Recompute recompute) {
+  const std::string_view method = "block: ";
+  const std::string detail = r.layout.string_or("recompute_detail", "");
+  if (recompute != Recompute::full || !detail.starts_with(method)) return 0;
+  int layers = 0;
+  std::from_chars(detail.data() + method.size(), detail.data() + detail.size(), layers);
+  return std::clamp(layers, 0, largest_degree);
 }
 
 int zero_stage_of(const Reading& r, const UsualChoices& usual) {
@@ -99,6 +111,7 @@ void resolve_choices(const Reader& record, const UsualChoices& usual, const std:
   l.hsdp_shard = l.zero_stage == 3 && shard > 1 && shard < l.dp * l.cp && (l.dp * l.cp) % shard == 0 ? shard : 0;
   l.sequence_parallel = l.tp > 1 && r.flag("sequence_parallel", usual.sequence_parallel);
   l.recompute = recompute_meant(recorded_stack(record), recompute_of(r, usual));
+  l.recompute_layers = recomputed_layers_of(r, l.recompute);
   l.schedule = with_virtual_stages(schedule_in(r.layout.string_or("schedule", "")), 1);  // vp says the rest
   const bool each_layer = l.zero_stage == 3;
   l.overlap_grad_reduce = r.flag("overlap_grad_reduce", usual.overlap || each_layer);

@@ -9,6 +9,7 @@
 #include "meshwright/core/limits.hpp"
 #include "meshwright/core/names.hpp"
 #include "meshwright/parallel/constraints.hpp"
+#include "meshwright/parallel/memory.hpp"
 
 namespace meshwright::calibrate {
 namespace {
@@ -55,6 +56,17 @@ std::string known_profile(RunRecord& run, JobSpec& spec, const Catalog& catalog)
   }
 }
 
+/// The job of a record. What its source does not say was recomputed, of a job that ran: everything where less does not
+/// fit.
+Job job_of(JobSpec& spec, const Catalog& catalog, bool recompute_open, Layout& layout) {
+  Job job = make_job(spec, catalog);
+  if (!recompute_open || plannable(parallel::memory_constants(job), parallel::memory(job, layout))) return job;
+  layout.recompute = Recompute::full;
+  std::erase_if(spec.assumptions, [](const std::string& sentence) { return sentence.starts_with("recompute: "); });
+  spec.assumptions.emplace_back("recompute: full (not recorded; less does not fit)");
+  return make_job(spec, catalog);
+}
+
 void read_job_of_record(const Reader& record, const Catalog& catalog, RunRecord& run) {
   std::string why;
   const auto model = model_of_record(record.at("model"), why);
@@ -88,7 +100,7 @@ void read_job_of_record(const Reader& record, const Catalog& catalog, RunRecord&
   }
   resolve_choices(record, usual, flags.layout, spec, run.layout);
   try {
-    run.job = make_job(spec, catalog);
+    run.job = job_of(spec, catalog, usual.recompute_to_fit && !layout.has("recompute"), run.layout);
   } catch (const Error& error) {
     run.skipped = error.what_happened();  // a device, fabric or format that is not known, or lacking
     return;

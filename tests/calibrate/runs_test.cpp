@@ -93,6 +93,46 @@ TEST(RunRecords, FineTuningOnPackedDocumentsSaysHowLongTheyAre) {
   EXPECT_GT(documents("lora", "mlperf-lora"), 2000) << "its documents fill the sequence";
 }
 
+// prime-rl and ms-swift print which FlashAttention ran.
+TEST(RunRecords, NotesSayWhichAttentionRan) {
+  const auto attention = [](const std::string& notes) {
+    std::string text = record_text(
+        R"({"tp": 1, "pp": 1, "micro_batch": 1, "global_batch": 8, "fsdp": true, "framework": "pytorch-fsdp"})", "sft");
+    text.insert(1, R"("notes": ")" + notes + R"(", )");
+    const RunRecord run = read(text);
+    EXPECT_FALSE(run.skipped) << *run.skipped;
+    return run.job.recipe.kernels.attention;
+  };
+  EXPECT_EQ(attention("bf16 compute; attention flash_attention_3. RL trainer step"), "flash-3");
+  EXPECT_EQ(attention("Liger kernels; attention kernel fa3"), "flash-3");
+  EXPECT_EQ(attention("Liger kernels; attention kernel fa2"), "flash-2");
+}
+
+// Pax recomputes everything unless told what to save: what its source leaves open is all where less does not fit.
+TEST(RunRecords, OpenRecomputeOfPaxIsWhatFits) {
+  const auto recompute = [](int micro_batch) {
+    return read(record_text(R"({"tp": 1, "pp": 1, "fsdp": true, "micro_batch": )" + std::to_string(micro_batch) +
+                            R"(, "global_batch": )" + std::to_string(8 * micro_batch) + R"(, "framework": "jax-pax"})"))
+        .layout.recompute;
+  };
+  EXPECT_EQ(recompute(1), Recompute::selective);
+  EXPECT_EQ(recompute(16), Recompute::full);
+}
+
+// MLPerf submissions of MangoBoost: ACG full, ACM block, ACL 21.
+TEST(RunRecords, RecomputeOfSomeLayersIsRead) {
+  const auto layers = [](const std::string& recompute, const std::string& detail) {
+    return read(record_text(
+                    R"({"tp": 1, "pp": 1, "micro_batch": 1, "global_batch": 8, "framework": "nemo", "recompute": ")" +
+                    recompute + R"(", "recompute_detail": )" + detail + "}"))
+        .layout.recompute_layers;
+  };
+  EXPECT_EQ(layers("full", R"("block: 21 of 80 layers")"), 21);
+  EXPECT_EQ(layers("full", R"("activation checkpointing per block")"), 0);
+  EXPECT_EQ(layers("full", "null"), 0);
+  EXPECT_EQ(layers("selective", R"("block: 21 of 80 layers")"), 0);
+}
+
 TEST(RunRecords, WhatCannotBePredictedSaysWhy) {
   const std::string layout = R"({"tp": 1, "pp": 1, "micro_batch": 1, "global_batch": 128, "framework": "nemo"})";
   EXPECT_THAT(read(record_text(layout, "pretrain", "H100-SXM5-80GB", "null")).skipped.value_or(""),
