@@ -77,13 +77,14 @@ Tails tails_of_known(const std::vector<LeftOutError>& errors, double TraitSpread
   return tails_of(sizes);
 }
 
-/// The same where the direction is a source's own, of which a new one says nothing: as far below as above, so that 80 %
-/// of the errors lie within.
+/// The same where the direction is a source's own, of which a new one says nothing: on either side at least as far as
+/// 80 % of the errors' sizes reach.
 Tails tails_either_way(const std::vector<LeftOutError>& errors, double TraitSpread::*member, const Spread& fitted) {
   std::vector<double> sizes;
   for (const LeftOutError& e : errors) sizes.push_back(std::abs(e.error) / fitted.sum(e.traits, member));
   const double edge = nearest_quantile(sizes, 0.8);
-  return {-edge, edge};
+  const Tails known = tails_of_known(errors, member, fitted);
+  return {std::min(known.low, -edge), std::max(known.high, edge)};
 }
 
 /// The same as the first, each in those that other sources tell (a new source is none of those that were fitted): the
@@ -213,7 +214,7 @@ Spread fit_spread(const LeftOutSites& left_out, const std::function<bool(const R
   spread.without_own_runs = tails_of_new(times, &TraitSpread::total, spread);
   // Few sources say their memory: what the others tell of one left out is wider than any use (917 GB, from 52 GB). Each
   // source's peaks lie on one side of the prediction (its allocator, and what its log counts): of 277, sources left out
-  // in turn, 71 % lie within tails of each side's own and 80 % within those of both sides' sizes.
+  // in turn, 71 % lie within tails of the sides' own and 83 % within these.
   fit_totals(memories, &TraitSpread::memory, spread);
   spread.of_memory = tails_either_way(memories, &TraitSpread::memory, spread);
   spread.memory_common = common_share(memories, spread);

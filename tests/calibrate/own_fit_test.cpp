@@ -357,7 +357,7 @@ TEST(OwnRunsCheck, KeepsItsPromise) {
     EXPECT_GT(c.inside, 0.70) << c.left_out;
     EXPECT_LT(c.inside, 0.90) << c.left_out;
     EXPECT_GT(c.holding, 0.75) << c.left_out;
-    EXPECT_LT(c.holding, 0.88) << c.left_out;
+    EXPECT_LT(c.holding, 0.90) << c.left_out;
     EXPECT_GT(c.peaks, 200) << c.left_out;
   }
   for (const SiteCheck& mean : own_runs_means(check)) {
@@ -375,7 +375,9 @@ TEST(OwnRunsCheck, KeepsItsPromise) {
     EXPECT_EQ(s.gains[0].judged, s.configurations - 1) << s.site;
     EXPECT_LT(s.gains[0].after, s.gains[0].before + 0.015) << s.site << ": one own run makes it worse";
   }
-  EXPECT_EQ(check.spread.of_memory.low, -check.spread.of_memory.high);
+  // A new source's peaks may lie on either side of the prediction.
+  EXPECT_LT(check.spread.of_memory.low, -0.8);
+  EXPECT_GT(check.spread.of_memory.high, 0.8);
   const Spread& shipped = published_spread();
   for (std::size_t t = 0; t < trait_count; ++t)
     EXPECT_NEAR(check.spread.traits[t].total, shipped.traits[t].total, 0.05) << trait_names[t];
