@@ -1,5 +1,5 @@
 #pragma once
-// Linear Gaussian estimation: r = J x + own, with independent priors of x.
+// Linear Gaussian estimation: r = J x + shared + own, with independent priors of x; what is shared goes together.
 #include <Eigen/Dense>
 #include <vector>
 
@@ -10,7 +10,8 @@ struct LinearRuns {
   Eigen::VectorXd residuals;  ///< log(measured / predicted)
   Eigen::MatrixXd slopes;     ///< a row a run, a column a figure
   Eigen::VectorXd variances;  ///< of the figures' logs, before the runs
-  Eigen::VectorXd own;        ///< variance of what no figure explains, of each run
+  Eigen::VectorXd own;        ///< variance of what neither figures nor runs alike explain, of each run
+  Eigen::MatrixXd shared;     ///< covariance of what runs alike share
 };
 
 struct Estimate {
@@ -20,7 +21,7 @@ struct Estimate {
 
 /// Covariance of the residuals before anything is measured.
 inline Eigen::MatrixXd residual_covariance(const LinearRuns& r) {
-  Eigen::MatrixXd c = r.slopes * r.variances.asDiagonal() * r.slopes.transpose();
+  Eigen::MatrixXd c = r.slopes * r.variances.asDiagonal() * r.slopes.transpose() + r.shared;
   c.diagonal() += r.own;
   return c;
 }
@@ -33,10 +34,19 @@ inline Estimate estimate(const LinearRuns& r) {
           Eigen::MatrixXd(r.variances.asDiagonal()) - gain * solver.solve(gain.transpose())};
 }
 
-/// Whether runs are off by more than each varies by on its own. If not, the moments leave nothing for figures to
-/// explain: moving them would repeat noise, and make as many other layouts worse as better.
+/// Whether runs are off by more than half of the variance that no figure explains of each. If not, moving figures would
+/// repeat noise, and make as many other layouts worse as better.
 inline bool tells(const LinearRuns& r) {
-  return r.residuals.cwiseAbs2().cwiseQuotient(r.own).sum() > static_cast<double>(r.residuals.size());
+  constexpr double idle = 0.5;
+  const Eigen::VectorXd unexplained = r.own + r.shared.diagonal();
+  return r.residuals.cwiseAbs2().cwiseQuotient(unexplained).sum() > idle * static_cast<double>(r.residuals.size());
+}
+
+/// What is expected of runs alike, by what figures leave of the residuals: each run's weight in it.
+inline Eigen::VectorXd weights_of_left(const LinearRuns& r, const Eigen::VectorXd& left) {
+  Eigen::MatrixXd c = r.shared;
+  c.diagonal() += r.own;
+  return c.ldlt().solve(left);
 }
 
 /// What each run is off by once all others are known: of a Gaussian it follows from the inverse of the covariance.

@@ -1,19 +1,16 @@
 // What own runs change, by leaving out each site in turn.
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
 #include "calibrate/run_groups.hpp"
 #include "calibrate/sites.hpp"
+#include "meshwright/parallel/memory.hpp"
 
 namespace meshwright::calibrate {
 namespace {
 
 constexpr int least_records = 5;
-constexpr double visible = 0.01;  ///< of the step: a mean error that grows by more is worth a sentence
 
 bool inside(double error, const Band& band) { return std::exp(error) >= band.low && std::exp(error) <= band.high; }
 
@@ -84,7 +81,8 @@ Seen seen_with(const Site& site, const Spread& spread, std::span<const OwnRun> o
   Regret regret;
   for (std::size_t i = 0; i < site.runs.size(); ++i) {
     const OwnRun& run = site.runs[i];
-    const Uncertainty u = uncertainty(with_own(run.job, fit), run.layout, own_spread, run.traits);
+    Uncertainty u = uncertainty(with_own(run.job, fit), run.layout, own_spread, run.traits);
+    u.log_time += expected(fit.known.discrepancy, u.place);
     const double predicted = u.log_time, measured = site.points[i]->log_measured;
     regret.add(*site.points[i]->run, u, measured);
     if (!judged[i]) continue;
@@ -114,10 +112,55 @@ OwnRunsGain gain_of(const Site& site, const Spread& spread, int count) {
           .hedged_after = after.hedged};
 }
 
+/// Logs of the site's peaks over what is predicted, of those runs that have one.
+std::map<std::size_t, double> peak_errors(const Site& site, const OwnFit& fit) {
+  std::map<std::size_t, double> errors;
+  for (std::size_t i = 0; i < site.runs.size(); ++i) {
+    const OwnRun& run = site.runs[i];
+    if (run.peak) errors[i] = std::log(*run.peak / logged_peak(with_own(run.job, fit), run.layout));
+  }
+  return errors;
+}
+
+Band peak_band(const OwnRun& run, const OwnFit& fit, const Spread& spread) {
+  const double own = with_own(run.job, fit).framework.work_memory_spread;
+  return band_of(own > 0 ? own : spread.sum(run.traits, &TraitSpread::memory), spread.of_memory);
+}
+
+/// As gain_of(), of peaks: own runs are those of median error and of the quartiles among the runs with a peak.
+OwnRunsGain peaks_gain(const Site& site, const Spread& spread, int count) {
+  const std::map<std::size_t, double> errors = peak_errors(site, {});
+  std::vector<std::size_t> order;
+  for (const auto& [i, error] : errors) order.push_back(i);
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return errors.at(i); });
+  const std::vector<std::size_t> chosen = own_of(order, count);
+  std::vector<OwnRun> own;
+  for (const std::size_t i : chosen) own.push_back(site.runs[i]);
+  OwnFit fit;
+  fit.memory = fit_own_memory(own, spread);
+  const std::map<std::size_t, double> now = peak_errors(site, fit);
+  std::vector<double> before, after, inside_before, inside_after;
+  for (const auto& [i, error] : errors) {
+    if (std::ranges::find(chosen, i) != chosen.end()) continue;
+    before.push_back(std::abs(std::expm1(-error))), after.push_back(std::abs(std::expm1(-now.at(i))));
+    inside_before.push_back(inside(error, peak_band(site.runs[i], {}, spread)) ? 1 : 0);
+    inside_after.push_back(inside(now.at(i), peak_band(site.runs[i], fit, spread)) ? 1 : 0);
+  }
+  return {.own = count,
+          .judged = static_cast<int>(before.size()),
+          .before = mean(before),
+          .after = mean(after),
+          .inside_before = mean(inside_before),
+          .inside_after = mean(inside_after)};
+}
+
 SiteCheck check_site(const Site& site, const Spread& spread, int records) {
   SiteCheck check{.site = site.name, .runs = records, .configurations = static_cast<int>(site.runs.size())};
   check.gains.push_back(gain_of(site, spread, 1));
   if (site.runs.size() > 3) check.gains.push_back(gain_of(site, spread, 3));
+  const auto peaks = std::ranges::count_if(site.runs, [](const OwnRun& run) { return run.peak.has_value(); });
+  if (peaks > 1) check.peaks.push_back(peaks_gain(site, spread, 1));
+  if (peaks > 3) check.peaks.push_back(peaks_gain(site, spread, 3));
   std::vector<double> errors;
   for (const double left : left_by_others(linear_runs(site, spread))) errors.push_back(std::abs(std::exp(-left) - 1));
   check.others = mean(errors);
@@ -157,25 +200,27 @@ double over(const std::vector<SiteCheck>& sites, Value&& value, Weight&& weight)
   return weights > 0 ? sum / weights : 0;
 }
 
+using Gains = std::vector<OwnRunsGain> SiteCheck::*;
+
 /// The mean of what `at`-th gains say.
-OwnRunsGain mean_gain(const std::vector<SiteCheck>& sites, std::size_t at, bool by_configurations) {
-  const auto judged = [at](const SiteCheck& s) { return s.gains.size() > at ? s.gains[at].judged : 0; };
+OwnRunsGain mean_gain(const std::vector<SiteCheck>& sites, Gains gains, std::size_t at, bool by_configurations) {
+  const auto judged = [&](const SiteCheck& s) { return (s.*gains).size() > at ? (s.*gains)[at].judged : 0; };
   const auto weight = [&](const SiteCheck& s) { return by_configurations ? judged(s) : std::min(judged(s), 1); };
-  const auto choosing = [&](const SiteCheck& s) { return judged(s) > 0 && s.gains[at].chooses ? weight(s) : 0; };
+  const auto choosing = [&](const SiteCheck& s) { return judged(s) > 0 && (s.*gains)[at].chooses ? weight(s) : 0; };
   OwnRunsGain mean;
   for (const SiteCheck& s : sites) {
     mean.judged += judged(s);
-    if (judged(s) > 0) mean.own = s.gains[at].own, mean.chooses |= s.gains[at].chooses;
+    if (judged(s) > 0) mean.own = (s.*gains)[at].own, mean.chooses |= (s.*gains)[at].chooses;
   }
   using Member = double OwnRunsGain::*;
   for (const Member m :
        {&OwnRunsGain::before, &OwnRunsGain::after, &OwnRunsGain::inside_before, &OwnRunsGain::inside_after})
     mean.*m = over(
-        sites, [&](const SiteCheck& s) { return s.gains[at].*m; }, weight);
+        sites, [&](const SiteCheck& s) { return (s.*gains)[at].*m; }, weight);
   for (const Member m : {&OwnRunsGain::regret_before, &OwnRunsGain::regret_after, &OwnRunsGain::hedged_before,
                          &OwnRunsGain::hedged_after})
     mean.*m = over(
-        sites, [&](const SiteCheck& s) { return s.gains[at].*m; }, choosing);
+        sites, [&](const SiteCheck& s) { return (s.*gains)[at].*m; }, choosing);
   return mean;
 }
 
@@ -206,96 +251,16 @@ std::vector<SiteCheck> own_runs_means(const OwnRunsCheck& check) {
   for (const bool weighted : {false, true}) {
     SiteCheck row{.site = weighted ? "mean over configurations" : "mean over sites"};
     for (const SiteCheck& s : check.sites) row.runs += s.runs, row.configurations += s.configurations;
-    for (std::size_t at = 0; at < 2; ++at) row.gains.push_back(mean_gain(check.sites, at, weighted));
+    for (std::size_t at = 0; at < 2; ++at) {
+      row.gains.push_back(mean_gain(check.sites, &SiteCheck::gains, at, weighted));
+      row.peaks.push_back(mean_gain(check.sites, &SiteCheck::peaks, at, weighted));
+    }
     row.others = over(
         check.sites, [](const SiteCheck& s) { return s.others; },
         [&](const SiteCheck& s) { return weighted ? s.configurations : 1; });
     rows.push_back(std::move(row));
   }
   return rows;
-}
-
-std::string own_runs_harm(const OwnRunsCheck& check) {
-  int worse = 0, visibly = 0;
-  double most = 0;
-  for (const SiteCheck& s : check.sites) {
-    const double grown = s.gains.front().after - s.gains.front().before;
-    worse += grown > 1e-9 ? 1 : 0, visibly += grown > visible ? 1 : 0;
-    most = std::max(most, grown);
-  }
-  return fmt::format(
-      "One own run makes the mean error of {} of {} sites larger, of {} by more than {:.0f} % of the step (at most "
-      "{:.1f} "
-      "%).",
-      worse, check.sites.size(), visibly, 100 * visible, 100 * most);
-}
-
-std::string own_runs_regret(const OwnRunsCheck& check) {
-  const std::vector<OwnRunsGain> gains = own_runs_means(check).front().gains;
-  const auto jobs_of = [&](double OwnRunsGain::*before, double OwnRunsGain::*after) {
-    return fmt::format("{:.1f} % before, {:.1f} % after one own run, {:.1f} % after three", 100 * gains[0].*before,
-                       100 * gains[0].*after, 100 * gains[1].*after);
-  };
-  const auto sites = std::ranges::count_if(check.sites, [](const SiteCheck& s) { return s.gains.front().chooses; });
-  return fmt::format(
-      "Regret, the measured time of the layout that looks best over that of the best measured one, mean over the {} "
-      "sites with jobs of two layouts or more under one release: {}. By least expected regret (`--objective regret`) "
-      "in "
-      "place of least predicted time: {}.",
-      sites, jobs_of(&OwnRunsGain::regret_before, &OwnRunsGain::regret_after),
-      jobs_of(&OwnRunsGain::hedged_before, &OwnRunsGain::hedged_after));
-}
-
-std::vector<std::string> own_runs_columns() {
-  return {"runs",  "others of one", "before", "after", "of three", "before",
-          "after", "all others",    "inside", "one",   "three"};
-}
-
-std::vector<std::string> own_runs_cells(const SiteCheck& site) {
-  const auto percent = [](double share) { return fmt::format("{:.1f}", 100 * share); };
-  std::vector<std::string> cells = {fmt::format("{}", site.runs)}, inside = {percent(site.gains.front().inside_before)};
-  for (std::size_t at = 0; at < 2; ++at) {
-    if (at >= site.gains.size()) {
-      cells.insert(cells.end(), 3, "-"), inside.emplace_back("-");
-      continue;
-    }
-    const OwnRunsGain& g = site.gains[at];
-    cells.insert(cells.end(), {fmt::format("{}", g.judged), percent(g.before), percent(g.after)});
-    inside.push_back(percent(g.inside_after));
-  }
-  cells.push_back(percent(site.others));
-  cells.insert(cells.end(), inside.begin(), inside.end());
-  return cells;
-}
-
-std::string own_runs_markdown(const OwnRunsCheck& check) {
-  std::string out =
-      "## Bands\n\nRuns within P10 to P90, groups of one kind left out in turn; the widths of the bands come from the "
-      "other four fifths of the sources: of step times, and of peaks of device memory.\n\n"
-      "| left out | runs | inside, % | peaks | inside, % |\n|---|---|---|---|---|\n";
-  for (const Coverage& c : check.coverage) {
-    out += fmt::format("| each {} | {} | {:.1f} | {} | {:.1f} |\n", c.left_out, c.runs, 100 * c.inside, c.peaks,
-                       100 * c.holding);
-  }
-  out +=
-      "\n## Own runs\n\nEach site (a source's runs of one device and stack, five records or more) predicted by a fit "
-      "without it; then with one run of its own, that of median error, and with three, those of the quartiles too. "
-      "Mean error in % over the site's other configurations, the same ones before and after. *All others*: the error "
-      "of each configuration where all others of the site are own runs (linearised): what no number of own runs "
-      "mends. Then the share within P10 to P90, in %.\n\n";
-  const auto line = [](const std::string& name, const std::vector<std::string>& cells) {
-    return fmt::format("| {} | {} |\n", name, fmt::join(cells, " | "));
-  };
-  out += line("source, device, stack", own_runs_columns());
-  for (std::size_t i = 0; i <= own_runs_columns().size(); ++i) out += "|---";
-  out += "|\n";
-  for (const SiteCheck& s : check.sites) {
-    std::string name = s.site;
-    for (std::size_t bar; (bar = name.find(" | ")) != std::string::npos;) name.replace(bar, 3, ", ");
-    out += line(name, own_runs_cells(s));
-  }
-  for (const SiteCheck& s : own_runs_means(check)) out += line("**" + s.site + "**", own_runs_cells(s));
-  return out + "\n" + own_runs_harm(check) + "\n\n" + own_runs_regret(check) + "\n";
 }
 
 }  // namespace meshwright::calibrate

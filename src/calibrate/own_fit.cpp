@@ -37,8 +37,9 @@ Eigen::VectorXd limits_of(const OwnProblem& p, std::span<const OwnRun> runs) {
   return limits;
 }
 
-/// More noise where a run fits no figures.
-void weigh(LinearRuns& linear, const Eigen::VectorXd& left) {
+/// More noise where a run fits neither figures nor runs alike; `left` is what figures leave.
+void weigh(LinearRuns& linear, Eigen::VectorXd left) {
+  left -= linear.shared * weights_of_left(linear, left);
   for (Eigen::Index r = 0; r < left.size(); ++r) {
     const double noise = linear.own[r];
     const double size = std::abs(left[r]) / std::sqrt(noise);
@@ -64,6 +65,16 @@ Job moved(const Job& job, std::span<const OwnFigure> figures) {
 
 }  // namespace
 
+namespace {
+
+/// What an overlay in use says of layouts alike is not said of figures: the new one takes its place.
+double earlier(const Job& job, const Place& place) {
+  const Knowledge known = own_knowledge(job);
+  return expected(known.discrepancy, place);
+}
+
+}  // namespace
+
 OwnProblem own_problem(std::span<const OwnRun> runs, const Spread& spread) {
   OwnProblem p;
   std::map<std::string, std::size_t> columns;
@@ -77,14 +88,26 @@ OwnProblem own_problem(std::span<const OwnRun> runs, const Spread& spread) {
     }
   }
   const auto n = at(runs.size()), m = at(p.figures.size());
-  p.linear = {Eigen::VectorXd(n), Eigen::MatrixXd::Zero(n, m), Eigen::VectorXd(m), Eigen::VectorXd(n)};
+  p.linear = {Eigen::VectorXd(n), Eigen::MatrixXd::Zero(n, m), Eigen::VectorXd(m), Eigen::VectorXd(n), {}};
   for (std::size_t c = 0; c < p.figures.size(); ++c) p.linear.variances[at(c)] = p.figures[c].variance;
   for (std::size_t r = 0; r < runs.size(); ++r) {
     for (const Doubt& d : rows[r].doubts) p.linear.slopes(at(r), at(columns[d.figure()])) = d.slope;
     p.linear.residuals[at(r)] = std::log(runs[r].measured / predict_time(runs[r].job, runs[r].layout));
+    p.linear.residuals[at(r)] += earlier(runs[r].job, rows[r].place);
     p.linear.own[at(r)] = rows[r].own * rows[r].own;
+    p.places.push_back(rows[r].place);
   }
+  p.linear.shared = shared_covariance(p.places, spread.likeness);
   return p;
+}
+
+Eigen::MatrixXd shared_covariance(std::span<const Place> places, const Likeness& likeness) {
+  Eigen::MatrixXd shared(at(places.size()), at(places.size()));
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    for (std::size_t j = 0; j <= i; ++j)
+      shared(at(i), at(j)) = shared(at(j), at(i)) = covariance(places[i], places[j], likeness);
+  }
+  return shared;
 }
 
 Seconds predict_time(const Job& job, const Layout& layout) {
@@ -183,6 +206,24 @@ OwnProblem moved_problem(std::span<const OwnRun> runs, std::span<const OwnFigure
   return own_problem(now, spread);
 }
 
+std::vector<double> row_by_row(const Eigen::MatrixXd& m) {
+  std::vector<double> values;
+  for (Eigen::Index r = 0; r < m.rows(); ++r) values.insert(values.end(), m.row(r).begin(), m.row(r).end());
+  return values;
+}
+
+/// What the figures leave of the residuals goes to layouts alike, and makes them surer.
+Discrepancy discrepancy_of(const OwnProblem& prior, const LinearRuns& linear, const Likeness& likeness,
+                           const Eigen::VectorXd& weights) {
+  const Eigen::MatrixXd inverse = residual_covariance(linear).inverse();
+  const Eigen::MatrixXd cross = linear.variances.asDiagonal() * linear.slopes.transpose() * inverse;
+  return {.likeness = likeness,
+          .runs = prior.places,
+          .weights = {weights.begin(), weights.end()},
+          .inverse = row_by_row(inverse),
+          .cross = row_by_row(cross)};
+}
+
 void state(OwnFit& fit, const Estimate& e) {
   for (std::size_t c = 0; c < fit.figures.size(); ++c) {
     fit.figures[c].spread_after = std::sqrt(std::max(0.0, e.covariance(at(c), at(c))));
@@ -202,13 +243,14 @@ OwnFit fit_own(std::span<const OwnRun> runs, const Spread& spread) {
   fit.error_before = fit.error_after = mean_error(prior.linear.residuals);
   fit.within_noise = !tells(prior.linear);
   Eigen::VectorXd x = Eigen::VectorXd::Zero(at(fit.figures.size()));
-  LinearRuns linear = prior.linear;
+  LinearRuns linear = prior.linear, told = prior.linear;
   Estimate e = estimate(linear);
+  Eigen::VectorXd weights = Eigen::VectorXd::Zero(linear.residuals.size());
   for (int iteration = 0; iteration < most_iterations && !fit.within_noise; ++iteration) {
     linear.own = prior.linear.own;
     linear.residuals += linear.slopes * x;  // as if x were 0, by the slopes at x
     weigh(linear, linear.residuals - linear.slopes * mean_within(linear, limits));
-    e = estimate(linear);
+    e = estimate(linear), told = linear;
     const Eigen::VectorXd step = (mean_within(linear, limits) - x).cwiseMax(-longest_step).cwiseMin(longest_step);
     x += step;
     for (std::size_t c = 0; c < fit.figures.size(); ++c)
@@ -216,10 +258,12 @@ OwnFit fit_own(std::span<const OwnRun> runs, const Spread& spread) {
     const OwnProblem next = moved_problem(runs, fit.figures, spread);
     linear.slopes = slopes_of(next, fit.figures);
     linear.residuals = next.linear.residuals;
-    fit.error_after = mean_error(linear.residuals);
+    weights = weights_of_left(linear, linear.residuals);
+    fit.error_after = mean_error(linear.residuals - linear.shared * weights);
     if (step.size() == 0 || step.cwiseAbs().maxCoeff() < converged) break;
   }
   state(fit, e);
+  if (!runs.empty()) fit.known.discrepancy = discrepancy_of(prior, told, spread.likeness, weights);
   return fit;
 }
 

@@ -47,6 +47,32 @@ Json figures_json(const OwnFit& fit) {
           {"memory", memory_json(fit)}};
 }
 
+/// Rows of a matrix, unrounded: what is nearly singular bears no rounding.
+Json rows_of(const std::vector<double>& values, std::size_t columns) {
+  Json rows = Json::array();
+  for (auto at = values.begin(); at != values.end(); at += static_cast<std::ptrdiff_t>(columns))
+    rows.push_back(std::vector<double>(at, at + static_cast<std::ptrdiff_t>(columns)));
+  return rows;
+}
+
+Json discrepancy_json(const Knowledge& known) {
+  const Discrepancy& d = known.discrepancy;
+  Json apart = Json::object(), runs = Json::array();
+  for (std::size_t i = 0; i < place_features; ++i) apart[std::string(place_feature(i))] = d.likeness.apart[i];
+  for (std::size_t i = 0; i < d.runs.size(); ++i) {
+    const Place& place = d.runs[i];
+    runs.push_back({{"site", place.site},
+                    {"doublings", place.doublings},
+                    {"names", place.names},
+                    {"spread", place.spread},
+                    {"weight", d.weights[i]}});
+  }
+  return {{"likeness", {{"alone", d.likeness.alone}, {"common", d.likeness.common}, {"apart", apart}}},
+          {"runs", runs},
+          {"inverse", rows_of(d.inverse, d.runs.size())},
+          {"cross", rows_of(d.cross, d.runs.size())}};
+}
+
 Json knowledge_json(const OwnFit& fit, std::span<const OwnRun> runs) {
   const std::size_t n = fit.known.figures.size();
   Json rows = Json::array();
@@ -57,7 +83,11 @@ Json knowledge_json(const OwnFit& fit, std::span<const OwnRun> runs) {
   }
   Json measured = Json::array();
   for (const OwnRun& run : runs) measured.push_back(Json::parse(run_shape_json(run.id, run.job, run.layout)));
-  return {{"runs", fit.runs}, {"measured", measured}, {"figures", fit.known.figures}, {"covariance", rows}};
+  return {{"runs", fit.runs},
+          {"measured", measured},
+          {"figures", fit.known.figures},
+          {"covariance", rows},
+          {"discrepancy", discrepancy_json(fit.known)}};
 }
 
 /// The stack's entry, and in it that of the release of the runs: what a release states would stand over the stack's.

@@ -66,7 +66,8 @@ Site site_of(const std::string& name, const LeftOutRuns& left_out) {
     if (p.site != name) continue;
     site.points.push_back(&p);
     site.runs.push_back({on_figures(p.run->job, left_out.parameters, fit.logs), p.run->layout,
-                         Seconds::base(std::exp(p.log_measured)), traits_without(p, devices, stacks)});
+                         Seconds::base(std::exp(p.log_measured)), traits_without(p, devices, stacks), p.run->id,
+                         p.run->measured.peak_memory});
   }
   Spread spread;
   spread.errors = site.errors;
@@ -114,7 +115,31 @@ static double widest(const Site& site, Eigen::Index column, const Spread& spread
   return most;
 }
 
+Distances distances(const Site& site) {
+  const std::vector<Place>& places = site.problem.places;
+  const auto n = static_cast<Eigen::Index>(places.size());
+  Distances apart;
+  apart.fill(Eigen::MatrixXd(n, n));
+  for (Eigen::Index i = 0; i < n; ++i) {
+    for (Eigen::Index j = 0; j < n; ++j) {
+      const Apart pair = between(places[static_cast<std::size_t>(i)], places[static_cast<std::size_t>(j)]);
+      for (std::size_t f = 0; f < place_features; ++f) apart[f](i, j) = pair[f];
+    }
+  }
+  return apart;
+}
+
+Eigen::MatrixXd likeness(const Distances& apart, const Apart& weights) {
+  Eigen::MatrixXd sum = Eigen::MatrixXd::Zero(apart.front().rows(), apart.front().cols());
+  for (std::size_t f = 0; f < place_features; ++f) sum += weights[f] * apart[f];
+  return (-0.5 * sum).array().exp();
+}
+
 LinearRuns linear_runs(const Site& site, const Spread& spread) {
+  return linear_runs(site, spread, likeness(distances(site), spread.likeness.apart));
+}
+
+LinearRuns linear_runs(const Site& site, const Spread& spread, const Eigen::MatrixXd& likeness) {
   LinearRuns out = site.problem.linear;
   double stretch = 1;
   for (Eigen::Index r = 0; r < out.residuals.size(); ++r) {
@@ -122,6 +147,10 @@ LinearRuns linear_runs(const Site& site, const Spread& spread) {
     stretch = std::max(stretch, 1 + std::pow(spread.sum(traits, &TraitSpread::stretch), 2));
     out.own[r] = std::pow(spread.sum(traits, &TraitSpread::own), 2);
   }
+  const Eigen::VectorXd together = ((1 - spread.likeness.alone) * out.own).cwiseSqrt();
+  out.shared = together.asDiagonal() * likeness * together.asDiagonal();
+  out.shared.array() += spread.likeness.common * spread.likeness.common;
+  out.own *= spread.likeness.alone;
   for (Eigen::Index c = 0; c < out.variances.size(); ++c) {
     const Doubt& d = site.problem.figures[static_cast<std::size_t>(c)];
     const auto by_traits = run_field(d.field).by_traits;
@@ -134,15 +163,18 @@ LinearRuns linear_runs(const Site& site, const Spread& spread) {
 Site thinned(const Site& site) {
   const std::size_t every = (site.runs.size() + most_of_a_site - 1) / most_of_a_site;
   if (every <= 1) return site;
-  Site out{.name = site.name, .points = {}, .runs = {}, .errors = site.errors, .problem = {site.problem.figures, {}}};
+  Site out{
+      .name = site.name, .points = {}, .runs = {}, .errors = site.errors, .problem = {site.problem.figures, {}, {}}};
   std::vector<Eigen::Index> rows;
   for (std::size_t i = 0; i < site.runs.size(); i += every) {
     rows.push_back(static_cast<Eigen::Index>(i));
     out.points.push_back(site.points[i]);
     out.runs.push_back(site.runs[i]);
+    out.problem.places.push_back(site.problem.places[i]);
   }
   const LinearRuns& all = site.problem.linear;
-  out.problem.linear = {all.residuals(rows), all.slopes(rows, Eigen::all), all.variances, all.own(rows)};
+  out.problem.linear = {all.residuals(rows), all.slopes(rows, Eigen::all), all.variances, all.own(rows),
+                        all.shared(rows, rows)};
   return out;
 }
 

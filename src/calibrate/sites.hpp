@@ -1,5 +1,6 @@
 #pragma once
 // Runs by site, with the figures that a fit without the site would give them.
+#include <array>
 #include <functional>
 #include <string>
 #include <vector>
@@ -48,8 +49,15 @@ LeftOutSites left_out_sites(std::span<const RunRecord> runs);
 constexpr std::size_t source_folds = 5;
 std::size_t fold_of(const RunPoint& p);
 
+/// Between any two of the site's runs, by feature.
+using Distances = std::array<Eigen::MatrixXd, place_features>;
+Distances distances(const Site& site);
+/// How alike they are, 0 to 1, by the weights of features.
+Eigen::MatrixXd likeness(const Distances& apart, const Apart& weights);
+
 /// The site's runs under these spreads.
 LinearRuns linear_runs(const Site& site, const Spread& spread);
+LinearRuns linear_runs(const Site& site, const Spread& spread, const Eigen::MatrixXd& likeness);
 /// At most 40 of a site's runs, every n-th.
 Site thinned(const Site& site);
 /// Its runs by how far they lie from the prediction, the slowest last.

@@ -22,48 +22,68 @@ double cost_of(double z) {
   return size < robust ? 0.5 * z * z : robust * size - 0.5 * robust * robust;
 }
 
-/// Logs of spreads that make `cost` least: one at a time, by steps that shrink.
+/// A spread or a share that is sought, by its log: where it starts and is drawn to, how far off it may well be, and
+/// what it stays within.
+struct Sought {
+  double usual, off, least, most;
+};
+constexpr Sought spread_sought{usual, usual_off, least, most};
+constexpr Sought alone_sought{0.3, 1, 0.02, 1};         ///< Likeness::alone
+constexpr Sought apart_sought{0.3, 2, 0.001, 20};       ///< Likeness::apart
+constexpr Sought common_sought{0.05, 1.5, 0.002, 0.5};  ///< Likeness::common
+
+std::vector<double> starts(std::span<const Sought> sought) {
+  std::vector<double> logs;
+  for (const Sought& s : sought) logs.push_back(std::log(s.usual));
+  return logs;
+}
+
+double prior_cost(std::span<const double> logs, std::span<const Sought> sought) {
+  double sum = 0;
+  for (std::size_t i = 0; i < logs.size(); ++i)
+    sum += 0.5 * std::pow((logs[i] - std::log(sought[i].usual)) / sought[i].off, 2);
+  return sum;
+}
+
+/// Logs that make `cost` and what draws them back least: one at a time, by steps that shrink.
 template <class Cost>
-void minimise(std::vector<double>& logs, const Cost& cost) {
-  double now = cost(logs);
+std::vector<double> minimised(std::span<const Sought> sought, const Cost& cost) {
+  std::vector<double> logs = starts(sought);
+  const auto all = [&] { return cost(logs) + prior_cost(logs, sought); };
+  double now = all();
   for (double step = 0.8; step > 0.05; step *= 0.7) {
-    for (double& value : logs) {
+    for (std::size_t i = 0; i < logs.size(); ++i) {
       for (const double way : {step, -step}) {
-        const double kept = value;
-        value = std::clamp(kept + way, std::log(least), std::log(most));
-        const double next = cost(logs);
+        const double kept = logs[i];
+        const Sought& s = sought[i];
+        logs[i] = std::clamp(kept + way * s.off / usual_off, std::log(s.least), std::log(s.most));
+        const double next = all();
         if (next < now) {
           now = next;
           break;
         }
-        value = kept;
+        logs[i] = kept;
       }
     }
   }
-}
-
-double prior_cost(const std::vector<double>& logs) {
-  double sum = 0;
-  for (const double log : logs) sum += 0.5 * std::pow((log - std::log(usual)) / usual_off, 2);
-  return sum;
+  return logs;
 }
 
 /// Spreads of errors that no own run mends, by what holds of the job.
 void fit_totals(std::span<const LeftOutError> errors, double TraitSpread::*member, Spread& spread) {
-  std::vector<double> logs(trait_count, std::log(usual));
   const auto set = [&](const std::vector<double>& values) {
     for (std::size_t t = 0; t < trait_count; ++t) spread.traits[t].*member = std::exp(values[t]);
   };
-  minimise(logs, [&](const std::vector<double>& values) {
+  const std::vector<Sought> sought(trait_count, spread_sought);
+  set(minimised(sought, [&](const std::vector<double>& values) {
     set(values);
-    double sum = prior_cost(values);
+    double sum = 0;
     for (const LeftOutError& e : errors) {
       const double sd = spread.sum(e.traits, member);
       sum += e.weight * (std::log(sd) + cost_of(e.error / sd));
     }
     return sum;
-  });
-  set(logs);
+  }));
 }
 
 Tails tails_of(const std::vector<double>& sizes) {
@@ -124,7 +144,16 @@ double common_share(const std::vector<LeftOutError>& errors, const Spread& fitte
   return all > 0 ? std::clamp(1 - within / all, 0.0, 0.9) : 0;
 }
 
-/// Fields that are spread between sites, in the order of Spread::figures, then own, shared and stretch of each trait.
+/// What is sought of figures: their spreads, then own, shared and stretch of each trait; of likeness, where `alike`.
+std::vector<Sought> sought_of(const Spread& spread, bool alike) {
+  std::vector<Sought> sought(spread.figures.size() + 3 * trait_count, spread_sought);
+  if (!alike) return sought;
+  sought.push_back(alone_sought), sought.push_back(common_sought);
+  sought.insert(sought.end(), place_features, apart_sought);
+  return sought;
+}
+
+/// In the order of sought_of().
 void set_figures(const std::vector<double>& logs, Spread& spread) {
   std::size_t at = 0;
   for (FigureSpread& figure : spread.figures) figure.spread = std::exp(logs[at++]);
@@ -132,10 +161,14 @@ void set_figures(const std::vector<double>& logs, Spread& spread) {
     for (TraitSpread& trait : spread.traits) trait.*member = std::exp(logs[at++]);
   }
   spread.traits[static_cast<std::size_t>(Trait::any)].stretch = 0;
+  if (at == logs.size()) return;
+  spread.likeness.alone = std::exp(logs[at++]);
+  spread.likeness.common = std::exp(logs[at++]);
+  for (double& weight : spread.likeness.apart) weight = std::exp(logs[at++]);
 }
 
-double site_cost(const Site& site, const Spread& spread) {
-  const LinearRuns runs = linear_runs(site, spread);
+double site_cost(const Site& site, const Spread& spread, const Eigen::MatrixXd& alike) {
+  const LinearRuns runs = linear_runs(site, spread, alike);
   const Eigen::LLT<Eigen::MatrixXd> root(residual_covariance(runs));
   const Eigen::VectorXd z = root.matrixL().solve(runs.residuals);
   double sum = 0;
@@ -145,15 +178,39 @@ double site_cost(const Site& site, const Spread& spread) {
   return weight * (sum + Eigen::MatrixXd(root.matrixL()).diagonal().array().log().sum());
 }
 
-void fit_figures(std::span<const Site> sites, Spread& spread) {
-  std::vector<double> logs(spread.figures.size() + 3 * trait_count, std::log(usual));
-  minimise(logs, [&](const std::vector<double>& values) {
-    set_figures(values, spread);
-    double sum = prior_cost(values);
-    for (const Site& site : sites) sum += site_cost(site, spread);
-    return sum;
-  });
-  set_figures(logs, spread);
+/// How alike the runs of sites are, worked out anew only where its weights move.
+class AlikeRuns {
+ public:
+  explicit AlikeRuns(std::span<const Site> sites) {
+    for (const Site& site : sites) distances_.push_back(distances(site));
+  }
+  const std::vector<Eigen::MatrixXd>& by(const Apart& weights) {
+    if (!alike_.empty() && weights == weights_) return alike_;
+    weights_ = weights;
+    alike_.clear();
+    for (const Distances& site : distances_) alike_.push_back(likeness(site, weights));
+    return alike_;
+  }
+
+ private:
+  std::vector<Distances> distances_;
+  std::vector<Eigen::MatrixXd> alike_;
+  Apart weights_{};
+};
+
+/// With `alike`, how far layouts alike share errors too; else by what the spread says of it.
+void fit_figures(std::span<const Site> sites, Spread& spread, bool alike) {
+  AlikeRuns runs(sites);
+  set_figures(minimised(sought_of(spread, alike),
+                        [&](const std::vector<double>& values) {
+                          set_figures(values, spread);
+                          const std::vector<Eigen::MatrixXd>& likenesses = runs.by(spread.likeness.apart);
+                          double sum = 0;
+                          for (std::size_t i = 0; i < sites.size(); ++i)
+                            sum += site_cost(sites[i], spread, likenesses[i]);
+                          return sum;
+                        }),
+              spread);
 }
 
 /// Errors of the other runs of the site after one of its own, in standard deviations of what is then expected.
@@ -161,15 +218,15 @@ void add_sizes_after_one(const Site& site, const Spread& spread, std::vector<dou
   const LinearRuns all = linear_runs(site, spread);
   const auto n = static_cast<std::size_t>(all.residuals.size());
   if (n < 2) return;
-  const auto row = static_cast<Eigen::Index>(by_error(site)[n / 2]);
-  const LinearRuns one{all.residuals.segment(row, 1), all.slopes.row(row), all.variances, all.own.segment(row, 1)};
-  Estimate e = estimate(one);
-  if (!tells(one)) e.mean.setZero();
+  const auto own = static_cast<Eigen::Index>(by_error(site)[n / 2]);
+  const LinearRuns one{all.residuals.segment(own, 1), all.slopes.row(own), all.variances, all.own.segment(own, 1),
+                       all.shared.block(own, own, 1, 1)};
+  const Eigen::MatrixXd together = residual_covariance(all);
+  const double off = tells(one) ? all.residuals[own] : 0;
   for (Eigen::Index i = 0; i < all.residuals.size(); ++i) {
-    if (i == row) continue;
-    const Eigen::VectorXd slopes = all.slopes.row(i);
-    const double variance = slopes.dot(e.covariance * slopes) + all.own[i];
-    sizes.push_back((all.residuals[i] - slopes.dot(e.mean)) / std::sqrt(variance));
+    if (i == own) continue;
+    const double slope = together(i, own) / together(own, own);
+    sizes.push_back((all.residuals[i] - slope * off) / std::sqrt(together(i, i) - slope * together(i, own)));
   }
 }
 
@@ -181,7 +238,7 @@ Tails tails_with_own_runs(const std::vector<Site>& sites, const Spread& spread) 
     std::erase_if(others, [&](const Site& site) { return fold_of(*site.points.front()) == fold; });
     if (others.size() == sites.size()) continue;
     Spread of_others = spread;
-    fit_figures(others, of_others);
+    fit_figures(others, of_others, false);
     for (const Site& site : sites) {
       if (fold_of(*site.points.front()) == fold) add_sizes_after_one(site, of_others, sizes);
     }
@@ -222,7 +279,7 @@ Spread fit_spread(const LeftOutSites& left_out, const std::function<bool(const R
   for (const Site& site : left_out.sites) {
     if (counts(*site.points.front())) sites.push_back(thinned(site));
   }
-  fit_figures(sites, spread);
+  fit_figures(sites, spread, true);
   spread.with_own_runs = tails_with_own_runs(sites, spread);
   return spread;
 }

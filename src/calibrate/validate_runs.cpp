@@ -33,7 +33,8 @@ std::string configuration_of(const RunRecord& run) {
 }
 
 std::string job_of(const RunRecord& run) {
-  return fmt::format("{}|{}|{}|{}", work_of(run), run.task, run.job.framework.version,
+  const JobSpec& said = run.job.spec;  // the record's own release: several share the figures of one
+  return fmt::format("{}|{}|{}|{}|{}", work_of(run), run.task, said.framework_version, said.date,
                      trainable_names[static_cast<std::size_t>(run.job.recipe.trainable.kind)]);
 }
 

@@ -31,7 +31,7 @@ Evidence evidence_of(const Job& job) {
 }
 
 Knowledge read_knowledge(const Reader& own_runs) {
-  own_runs.allow_only({"figures", "covariance", "runs", "measured", "description"});
+  own_runs.allow_only({"figures", "covariance", "discrepancy", "runs", "measured", "description"});
   Knowledge known;
   for (const Reader& figure : own_runs.at("figures").items()) known.figures.push_back(figure.string());
   const Reader rows = own_runs.at("covariance");
@@ -40,6 +40,8 @@ Knowledge read_knowledge(const Reader& own_runs) {
   }
   if (known.covariance.size() != known.figures.size() * known.figures.size())
     rows.fail("expected a row and a column for each of the figures");
+  if (const auto discrepancy = own_runs.find("discrepancy"))
+    known.discrepancy = read_discrepancy(*discrepancy, known.figures.size());
   return known;
 }
 
@@ -61,7 +63,12 @@ Uncertainty uncertainty(const Job& job, const Layout& layout, const Spread& spre
 }
 
 Uncertainty uncertainty(const Job& job, const Layout& layout, const Spread& spread, const Traits& traits) {
-  Uncertainty u{{}, spread.sum(traits, &TraitSpread::own), 0};
+  const double own = spread.sum(traits, &TraitSpread::own), alone = spread.likeness.alone;
+  Uncertainty u{.doubts = {},
+                .own = std::sqrt(alone) * own,
+                .log_time = 0,
+                .place = place_of(job, layout, std::sqrt(1 - alone) * own),
+                .likeness = spread.likeness};
   const double stretch = 1 + std::pow(spread.sum(traits, &TraitSpread::stretch), 2);
   const double now = u.log_time = log_time(job, layout);
   for (const RunField& row : run_fields()) {
@@ -80,7 +87,10 @@ Uncertainty uncertainty(const Job& job, const Layout& layout, const Spread& spre
   return u;
 }
 
-double covariance(const Uncertainty& a, const Uncertainty& b, const Knowledge& known) {
+namespace {
+
+/// By the figures that both rest on.
+double by_figures(const Uncertainty& a, const Uncertainty& b, const Knowledge& known) {
   const auto index = [&](const std::string& figure) {
     return static_cast<std::size_t>(std::ranges::find(known.figures, figure) - known.figures.begin());
   };
@@ -98,6 +108,45 @@ double covariance(const Uncertainty& a, const Uncertainty& b, const Knowledge& k
     }
   }
   return sum;
+}
+
+std::vector<double> with_runs(const Place& place, const Discrepancy& d) {
+  std::vector<double> covariances;
+  for (const Place& run : d.runs) covariances.push_back(covariance(run, place, d.likeness));
+  return covariances;
+}
+
+/// What the runs told of figures says of the layout, run by run.
+std::vector<double> by_runs(const Uncertainty& u, const Knowledge& known) {
+  const std::size_t n = known.discrepancy.runs.size();
+  std::vector<double> sums(n, 0);
+  for (const Doubt& d : u.doubts) {
+    const auto row = static_cast<std::size_t>(std::ranges::find(known.figures, d.figure()) - known.figures.begin());
+    for (std::size_t i = 0; row < known.figures.size() && i < n; ++i)
+      sums[i] += d.slope * known.discrepancy.cross[row * n + i];
+  }
+  return sums;
+}
+
+/// By what layouts alike share, less what own runs told of it, and of figures at its expense.
+double by_likeness(const Uncertainty& a, const Uncertainty& b, const Knowledge& known) {
+  const Discrepancy& d = known.discrepancy;
+  const double before = covariance(a.place, b.place, d.empty() ? a.likeness : d.likeness);
+  if (d.empty()) return before;
+  const std::vector<double> of_a = with_runs(a.place, d), of_b = with_runs(b.place, d);
+  const std::vector<double> figures_of_a = by_runs(a, known), figures_of_b = by_runs(b, known);
+  double told = 0;
+  for (std::size_t i = 0; i < of_a.size(); ++i) {
+    told += figures_of_a[i] * of_b[i] + figures_of_b[i] * of_a[i];
+    for (std::size_t j = 0; j < of_b.size(); ++j) told += of_a[i] * d.inverse[i * of_b.size() + j] * of_b[j];
+  }
+  return before - told;
+}
+
+}  // namespace
+
+double covariance(const Uncertainty& a, const Uncertainty& b, const Knowledge& known) {
+  return by_figures(a, b, known) + by_likeness(a, b, known);
 }
 
 double log_spread(const Uncertainty& u, const Knowledge& known) {

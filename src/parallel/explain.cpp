@@ -8,6 +8,7 @@ namespace meshwright::parallel {
 Term explain(const Job& job, const Prediction& prediction) {
   Tables tables(job);
   Explained e{job, prediction.layout, tables.entries(prediction.layout), {}, nullptr};
+  e.times = times_of(tables.constants(), prediction.layout);
   e.step = step_time(tables.constants(), e.entries, prediction.layout);
   for (const StageKind& kind : e.entries.stages->kinds) {
     if (kind.first == e.step.worst_stage) e.stage = &kind;

@@ -11,6 +11,7 @@ struct Explained {
   Entries entries;
   Step step;
   const StageKind* stage = nullptr;  ///< the worst
+  double times = 1;                  ///< of every term, by own runs
 };
 
 }  // namespace meshwright::parallel

@@ -111,11 +111,6 @@ void add_activations(Memory& m, const MemoryConstants& c, const LayerMemory& lay
   if (layout.pp > 1) m.buffers += 2 * layers.boundary;
 }
 
-/// Blocks whose kernels fill the queue of launches that a device takes ahead (1,024 in CUDA: forty a block of an eager
-/// forward pass). In nanotron's sweep models of 16, 28, 32 and 80 layers hold the gathered inputs of
-/// 25, 28, 28 and 24 blocks (medians over tp 16 and 32, without a pipeline), not those of a pass.
-constexpr double blocks_of_queue = 26;
-
 /// A host that is not waited for goes on launching until the queue is full; sends and receives of a pipeline hold it
 /// back to the forwards of the warm-up but two, and to none where it waits for its neighbours in every micro-batch.
 /// Buffers that another stream uses cannot be used again until the GPU is there.
@@ -124,7 +119,7 @@ Bytes run_ahead(const MemoryConstants& c, const LayerMemory& layers, const Stage
   if (stage.blocks <= 0 || waits_for_neighbours(layout.pp, layout.tp, c.node_ranks)) return {};
   Bytes pass;
   for (const StageSection& section : stage.sections) pass += section.runs * layers.sections[section.section].run_ahead;
-  const Bytes queue = blocks_of_queue / stage.blocks * pass;
+  const Bytes queue = c.run_ahead_blocks / stage.blocks * pass;
   const int waiting = std::min(layout.pp - stage.first, micro_batches(c.global_batch, layout)) - 2;
   return layout.pp == 1 ? queue : std::min(queue, std::max(0, waiting) * pass);
 }
@@ -202,6 +197,7 @@ MemoryConstants memory_constants(const Job& job) {
           .moves_activations = r.offload.activations,
           .moved_layers = r.offload.activation_layers,
           .global_batch = job.global_batch,
+          .run_ahead_blocks = job.framework.memory.run_ahead_blocks,
           .work_memory = job.framework.work_memory};
 }
 

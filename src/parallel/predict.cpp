@@ -17,6 +17,8 @@
 namespace meshwright::parallel {
 namespace {
 
+constexpr double worth_saying = 0.001;  ///< of a step, by which runs of layouts alike move it
+
 /// Of the layers, those that full recompute does again.
 double recomputed_share(const Job& job, const Layout& layout) {
   double again = 0, all = 0;
@@ -125,6 +127,10 @@ Prediction predict(const Job& job, const Layout& given, Tables& tables) {
   p.p10 = p.step_time * band.low;
   p.p90 = p.step_time * band.high;
   p.assumptions = job.assumptions;
+  const double like_own = times_of(tables.constants(), layout) / job.framework.work_time;
+  if (std::abs(like_own - 1) >= worth_saying)
+    p.assumptions.push_back(
+        fmt::format("layouts like this one take {:.3g} times what figures say (own runs)", like_own));
   add_warnings(p, job);
   return p;
 }

@@ -65,7 +65,7 @@ double Spread::sum(const Traits& held, double TraitSpread::*member) const {
 }
 
 Spread read_spread(const Reader& document) {
-  document.allow_only({"description", "figures", "traits", "tails", "memory_common", "devices", "stacks"});
+  document.allow_only({"description", "figures", "traits", "tails", "memory_common", "likeness", "devices", "stacks"});
   Spread spread;
   const Reader figures = document.at("figures"), traits = document.at("traits"), tails = document.at("tails");
   for (const std::string& field : figures.keys()) spread.figures.push_back({field, figures.at(field).number()});
@@ -78,6 +78,7 @@ Spread read_spread(const Reader& document) {
   spread.with_own_runs = read_tails(tails.at("with_own_runs"));
   spread.of_memory = read_tails(tails.at("of_memory"));
   spread.memory_common = document.at("memory_common").number();
+  if (const auto likeness = document.find("likeness")) spread.likeness = read_likeness(*likeness);
   spread.devices = read_names(document.at("devices"));
   spread.stacks = read_names(document.at("stacks"));
   return spread;
@@ -95,6 +96,11 @@ std::string to_json(const Spread& spread, std::string_view description) {
                        {"with_own_runs", pair(spread.with_own_runs)},
                        {"of_memory", pair(spread.of_memory)}};
   document["memory_common"] = rounded(spread.memory_common);
+  Json apart = Json::object();
+  for (std::size_t i = 0; i < place_features; ++i)
+    apart[std::string(place_feature(i))] = rounded(spread.likeness.apart[i]);
+  document["likeness"] = {
+      {"alone", rounded(spread.likeness.alone)}, {"common", rounded(spread.likeness.common)}, {"apart", apart}};
   document["devices"] = spread.devices;
   document["stacks"] = spread.stacks;
   return json_text(document, 1) + "\n";

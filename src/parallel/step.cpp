@@ -174,7 +174,7 @@ Overlap reduction(const Slot& slot, const StepConstants& c, const Entries& e, co
   return {times * reduced.exposed + gathered.exposed, times * reduced.hidden + gathered.hidden};
 }
 
-/// What own runs told of the job goes over all of its step alike.
+/// What own runs told of the job and of layouts alike goes over all of the step alike.
 void stretch(Step& step, double times) noexcept {
   for (const StepField& field : step_fields()) {
     step.time.*field.value *= times;
@@ -231,7 +231,7 @@ Step step_time(const StepConstants& c, const Entries& e, const Layout& l) noexce
   step.hidden.tensor_parallel = m * (pass.tensor_hidden + worst.recompute.tensor_hidden);
   step.hidden.expert_parallel = m * (pass.expert_hidden + worst.recompute.expert_hidden);
   step.hidden.data_parallel = m * worst.gather_hidden + data_hidden;
-  if (c.work_time != 1) stretch(step, c.work_time);
+  if (const double times = times_of(c, l); times != 1) stretch(step, times);
   return step;
 }
 

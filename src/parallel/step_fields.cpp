@@ -34,7 +34,7 @@ std::vector<Term> by_section(const Explained& e, const char* what, Pick&& pick) 
     const Seconds one = pick(e.entries.shard->sections[held.section], recompute_of(held, e.layout));
     if (one.value() <= 0) continue;
     parts.push_back({.name = section_name(of_model[held.section]) + (held.kept ? "_kept" : ""),
-                     .value = (e.job.framework.work_time * (e.step.micro_batches * (held.runs * one))).value(),
+                     .value = (e.times * (e.step.micro_batches * (held.runs * one))).value(),
                      .unit = "s",
                      .formula = fmt::format("{} micro-batches x {:.3g} x {} of {}", e.step.micro_batches, held.runs,
                                             format(one), what),

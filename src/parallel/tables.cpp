@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <tuple>
 
 #include "meshwright/hardware/gemm_format.hpp"
+#include "meshwright/parallel/band.hpp"
 #include "parallel/block_cost.hpp"
 #include "parallel/communication.hpp"
 #include "parallel/host_link.hpp"
@@ -115,13 +117,25 @@ class Memo {
 
 }  // namespace
 
+double times_of(const StepConstants& c, const Layout& layout) noexcept {
+  return c.errors != nullptr ? c.work_time * c.errors->times(layout) : c.work_time;
+}
+
+double least_times(const StepConstants& c) noexcept {
+  return c.errors != nullptr ? c.work_time * c.errors->least() : c.work_time;
+}
+
 struct Tables::Impl {
   explicit Impl(const Job& j)
       : job(j),
         sections(model_sections(j.model)),
         communication(job.cluster, job.collectives),
         constants(constants_of(j)),
-        kernels(sections.size()) {}
+        kernels(sections.size()) {
+    const std::optional<Reader> own = own_runs_of(job);
+    if (!own || !own->has("discrepancy")) return;
+    constants.errors = &errors.emplace(own->at("discrepancy"), job);
+  }
 
   const GroupCosts* group(Memo<Group, GroupCosts>& memo, const Group& g) {
     return memo.get(g, [&] { return *groups.get(g, [&] { return communication.costs(g); }); });
@@ -152,6 +166,7 @@ struct Tables::Impl {
   const Job job;
   const std::vector<ModelSection> sections;
   Communication communication;
+  std::optional<LayoutErrors> errors;
   StepConstants constants;
   std::vector<Memo<KernelKey, SectionKernels>> kernels;  // by section
   Memo<std::pair<DenseKey, std::size_t>, BlockCost> dense;

@@ -100,7 +100,7 @@ Seconds Worker::fastest_pass(const ShardChoice& shard, const Overlaps& all) {
 }
 
 double Worker::value_at_least(Seconds time) const {
-  return options_.objective.least(job_, job_.framework.work_time * time);
+  return options_.objective.least(job_, least_times(tables_.constants()) * time);
 }
 
 bool Worker::worse(Seconds least_time) const {

@@ -74,6 +74,27 @@ Json next_runs_json(std::span<const NextRun> next) {
   return out;
 }
 
+namespace {
+
+/// A row a site that has cells, then the means.
+template <class Cells>
+std::string sites_text(const OwnRunsCheck& check, const std::vector<std::string>& names, const Cells& cells) {
+  std::vector<Column> columns = {{"source | device | stack", Align::left}};
+  for (const std::string& name : names) columns.push_back({name});
+  Table sites(columns);
+  const auto add = [&](const SiteCheck& s) {
+    std::vector<std::string> row = cells(s);
+    if (row.empty()) return;
+    row.insert(row.begin(), s.site);
+    sites.add(row);
+  };
+  std::ranges::for_each(check.sites, add);
+  std::ranges::for_each(own_runs_means(check), add);
+  return sites.render(140);
+}
+
+}  // namespace
+
 std::string own_check_text(const OwnRunsCheck& check) {
   Table coverage({{"left out in turn", Align::left},
                   {"runs"},
@@ -84,21 +105,13 @@ std::string own_check_text(const OwnRunsCheck& check) {
     coverage.add({"each " + c.left_out, fmt::format("{}", c.runs), percent(c.inside), fmt::format("{}", c.peaks),
                   percent(c.holding)});
   }
-  std::vector<Column> columns = {{"source | device | stack", Align::left}};
-  for (const std::string& name : own_runs_columns()) columns.push_back({name});
-  Table sites(columns);
-  const auto add = [&](const SiteCheck& s) {
-    std::vector<std::string> row = own_runs_cells(s);
-    row.insert(row.begin(), s.site);
-    sites.add(row);
-  };
-  std::ranges::for_each(check.sites, add);
-  std::ranges::for_each(own_runs_means(check), add);
-  return coverage.render() + "\n" + sites.render(140) + "\n" +
+  return coverage.render() + "\n" + sites_text(check, own_runs_columns(), own_runs_cells) + "\n" +
          dim(wrap("Mean error in % of each site's other configurations, by a fit without the site, then with one and "
                   "three runs of its own; of each where all others of the site are own runs; and the share of them "
                   "within P10 to P90.")) +
-         "\n" + wrap(own_runs_harm(check)) + "\n" + wrap(own_runs_regret(check));
+         "\n" + wrap(own_runs_harm(check)) + "\n" + wrap(own_runs_regret(check)) + "\n" +
+         sites_text(check, own_peaks_columns(), own_peaks_cells) + "\n" +
+         dim(wrap("Peaks of device memory: the same, of sites with two or more."));
 }
 
 Json own_check_json(const OwnRunsCheck& check) {
@@ -123,6 +136,7 @@ Json own_check_json(const OwnRunsCheck& check) {
   const auto site = [&](const SiteCheck& s) {
     Json said = {{"site", s.site}, {"runs", s.runs}, {"configurations", s.configurations}, {"all_others", s.others}};
     for (const OwnRunsGain& g : s.gains) said["own_runs"].push_back(gain(g));
+    for (const OwnRunsGain& g : s.peaks) said["own_peaks"].push_back(gain(g));
     return said;
   };
   for (const SiteCheck& s : check.sites) out["sites"].push_back(site(s));

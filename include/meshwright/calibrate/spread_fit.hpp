@@ -36,6 +36,7 @@ struct SiteCheck {
   std::string site;
   int runs = 0, configurations = 0;
   std::vector<OwnRunsGain> gains{};  ///< by one own run; by three, of sites with more than three
+  std::vector<OwnRunsGain> peaks{};  ///< the same of peaks of device memory, of sites with two or more
   double others = 0;                 ///< mean error of each configuration where all others are own runs
 };
 
@@ -62,6 +63,9 @@ std::string own_runs_regret(const OwnRunsCheck& check);
 /// What stands above the columns of a table of sites, and a site's cells: errors, then shares inside, in %.
 std::vector<std::string> own_runs_columns();
 std::vector<std::string> own_runs_cells(const SiteCheck& site);
+/// The same of peaks of device memory; no cells where a site has none.
+std::vector<std::string> own_peaks_columns();
+std::vector<std::string> own_peaks_cells(const SiteCheck& site);
 /// The part of docs/accuracy.md about bands and own runs.
 std::string own_runs_markdown(const OwnRunsCheck& check);
 

@@ -20,11 +20,12 @@ struct Band {
 /// media of its links.
 Evidence evidence_of(const Job& job);
 
-/// What own runs told of figures ("device H100-SXM5-80GB gemm.bf16.sustained"): the covariance of their logs, row by
-/// row.
+/// What own runs told of figures ("device H100-SXM5-80GB gemm.bf16.sustained"), the covariance of their logs, row by
+/// row, and of layouts like those that ran.
 struct Knowledge {
   std::vector<std::string> figures;
   std::vector<double> covariance;
+  Discrepancy discrepancy{};
   bool empty() const { return figures.empty(); }
 };
 /// What the overlay that the job was made with says of own runs (`own_runs` of the last entry of its "frameworks" that
@@ -48,6 +49,8 @@ struct Uncertainty {
   std::vector<Doubt> doubts;
   double own = 0;       ///< standard deviation of what no figure explains, of one layout alone
   double log_time = 0;  ///< log of the step time in seconds
+  Place place{};        ///< whose errors layouts alike share, by
+  Likeness likeness{};
 };
 
 /// Slopes by predicting again with each figure moved; variances of figures whose fit has an error by that, of others by
@@ -56,7 +59,7 @@ Uncertainty uncertainty(const Job& job, const Layout& layout, const Spread& spre
 /// The same with traits that the job does not say.
 Uncertainty uncertainty(const Job& job, const Layout& layout, const Spread& spread, const Traits& traits);
 
-/// Covariance of the logs of two step times by the figures that both rest on.
+/// Covariance of the logs of two step times by the figures that both rest on, and by how alike their layouts are.
 double covariance(const Uncertainty& a, const Uncertainty& b, const Knowledge& known);
 /// Standard deviation of the log of a step time.
 double log_spread(const Uncertainty& u, const Knowledge& known);

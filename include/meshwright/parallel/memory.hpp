@@ -59,7 +59,8 @@ struct MemoryConstants {
   bool moves_activations = false;  ///< to host memory, all but two blocks'
   int moved_layers = 0;            ///< of so many blocks of a stage only; 0 = of all
   int global_batch = 0;
-  double work_memory = 1;  ///< what comes and goes over what operators keep (Framework::work_memory)
+  double run_ahead_blocks = 0;  ///< that a host ahead of the GPU is ahead at most (StackMemory)
+  double work_memory = 1;       ///< what comes and goes over what operators keep (Framework::work_memory)
 };
 MemoryConstants memory_constants(const Job& job);
 /// What of the device's memory the stack's processes can fill: the limit that layouts are held against.

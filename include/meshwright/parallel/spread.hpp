@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "meshwright/core/reader.hpp"
+#include "meshwright/parallel/discrepancy.hpp"
 #include "meshwright/parallel/job.hpp"
 
 namespace meshwright::parallel {
@@ -22,7 +23,7 @@ using Traits = std::array<bool, trait_count>;
 /// What a trait adds, as standard deviations of log(measured / predicted): they add as squares.
 struct TraitSpread {
   double total = 0;    ///< to the error of a step without own runs
-  double own = 0;      ///< to what figures of stack and machine don't explain: of a configuration alone
+  double own = 0;      ///< to what figures of stack and machine don't explain of a configuration (Likeness)
   double shared = 0;   ///< the same, common to all layouts of one job
   double stretch = 0;  ///< to how far figures of a site lie from the shipped ones, over FigureSpread::spread
   double memory = 0;   ///< to the error of a peak of device memory
@@ -45,6 +46,7 @@ struct Spread {
   Tails without_own_runs, with_own_runs, of_memory;
   double memory_common = 0;  ///< of a peak's variance, what all runs of one model, sequence, format and kind share
   std::vector<std::string> devices, stacks;  ///< of which runs are published
+  Likeness likeness{};                       ///< how far layouts alike share what no figure explains
   /// Standard errors of the logs of what was fitted to published runs, by owner and field (data/fitted/runs.json).
   std::map<std::string, double> errors{};
 
@@ -55,8 +57,8 @@ struct Spread {
 };
 
 /// {"description", "figures" {field: spread}, "traits" {name: {"total", "own", "shared", "stretch", "memory"}},
-/// "tails" {"without_own_runs": [low, high], "with_own_runs": ..., "of_memory": ...}, "memory_common", "devices",
-/// "stacks"}.
+/// "tails" {"without_own_runs": [low, high], "with_own_runs": ..., "of_memory": ...}, "memory_common",
+/// "likeness" (read_likeness(); without it layouts share nothing), "devices", "stacks"}.
 Spread read_spread(const Reader& document);
 std::string to_json(const Spread& spread, std::string_view description);
 /// The one that ships.

@@ -87,6 +87,7 @@ struct StackMemory {
   double working_whole_hidden = 0;  ///< the same of what one block's backward pass, or the head's, has live at once
   double run_ahead_hidden =
       0;  ///< bytes per token and hidden unit of gathered inputs that a host ahead of the GPU holds
+  double run_ahead_blocks = 0;     ///< blocks by which such a host is ahead at most: its queue of launches is full
   double selective_share = 0;      ///< of a layer's other activations that selective recompute drops too (op-level AC)
   double cached_weight_bytes = 0;  ///< per linear parameter: low-precision copies kept through a step
   double weight_gradient_bytes = 0;  ///< per parameter of one block (and the head) that backward allocates beside the
@@ -197,6 +198,7 @@ constexpr void describe(PartOf<StackMemory> auto& p, V&& visit) {
   visit("saved_whole_hidden", p.saved_whole_hidden);
   visit("working_whole_hidden", p.working_whole_hidden);
   visit("run_ahead_hidden", p.run_ahead_hidden);
+  visit("run_ahead_blocks", p.run_ahead_blocks);
   visit("selective_share", p.selective_share);
   visit("cached_weight_bytes", p.cached_weight_bytes);
   visit("weight_gradient_bytes", p.weight_gradient_bytes);

@@ -96,6 +96,8 @@ struct Entries {
   const GroupCosts *shards = nullptr, *replicas = nullptr, *expert_data = nullptr, *pipeline = nullptr;
 };
 
+class LayoutErrors;
+
 /// Numbers of the job that hold for every layout.
 struct StepConstants {
   int global_batch = 0;
@@ -115,7 +117,13 @@ struct StepConstants {
   bool crosses_nodes = false;                 ///< the job is larger than a node
   bool keeps_gathered_with_pipeline = false;  ///< ZeRO-3 gathers once a step where there is a pipeline
   double work_time = 1;                       ///< every term of a step over what figures say (Framework::work_time)
+  const LayoutErrors* errors = nullptr;       ///< what own runs told of layouts alike; the tables'
 };
+
+/// Every term of a layout's step over what figures say: what own runs told of the job, and of layouts alike.
+double times_of(const StepConstants& constants, const Layout& layout) noexcept;
+/// The least of any layout.
+double least_times(const StepConstants& constants) noexcept;
 
 /// The tables of a job. Not thread-safe while entries() still adds; fill them first, then read from any thread.
 class Tables {
