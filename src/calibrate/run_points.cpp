@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <tuple>
 
 #include "calibrate/record_stacks.hpp"
 #include "calibrate/run_groups.hpp"
@@ -27,6 +28,11 @@ void weigh(std::vector<RunPoint>& points) {
     if (p.run->tier == "C") p.weight *= 0.25;
     if (p.run->task != pretraining) p.weight = 0;
   }
+}
+
+int place_of(const std::string& release, const Framework& stack) {
+  const auto found = std::ranges::find(stack.releases, release, &parallel::Release::version);
+  return static_cast<int>(found - stack.releases.begin());
 }
 
 }  // namespace
@@ -57,7 +63,7 @@ std::vector<RunPoint> points_of(std::span<const RunRecord> runs, bool others) {
 }
 
 std::vector<RunParameter> parameters_of(std::span<RunPoint> points) {
-  std::map<std::pair<std::string, std::string>, std::size_t> index;
+  std::map<std::tuple<std::string, std::string, std::string>, std::size_t> index;
   std::vector<RunParameter> parameters;
   for (RunPoint& p : points) {
     p.parameters.clear();
@@ -65,14 +71,17 @@ std::vector<RunParameter> parameters_of(std::span<RunPoint> points) {
       const Job& job = p.run->job;
       const auto moves = row.published != nullptr ? row.published : row.enters;
       if (!moves(job, p.run->layout) || row.get(job) <= 0) continue;
-      const std::pair key{row.owner(job), std::string(row.field)};
-      if (key.first.starts_with("device ") && !job.spec.overlay.empty()) continue;  // a machine with a table of its own
+      const std::string owner = row.owner(job), release = row.by_release ? job.framework.version : "";
+      const std::tuple key{owner, std::string(row.field), release};
+      if (owner.starts_with("device ") && !job.spec.overlay.empty()) continue;  // a machine with a table of its own
       if (!index.contains(key)) {
         index[key] = parameters.size();
         const double prior = row.get(job);
         const bool measured = row.measured == nullptr || row.measured(job);
-        parameters.push_back({.owner = key.first,
-                              .field = key.second,
+        parameters.push_back({.owner = owner,
+                              .field = std::string(row.field),
+                              .release = release,
+                              .place = release.empty() ? 0 : place_of(release, job.framework),
                               .prior = prior,
                               .spread = measured ? row.spread : unmeasured_spread,
                               .most = measured ? row.most : unmeasured_most,
@@ -82,11 +91,17 @@ std::vector<RunParameter> parameters_of(std::span<RunPoint> points) {
       if (row.of_experts == job.model.is_moe() && p.weight > 0) ++parameters[index[key]].runs;
     }
   }
+  std::vector<int> all;
+  for (const RunParameter& p : parameters) {
+    all.push_back(0);
+    for (const RunParameter& q : parameters) all.back() += same_thing(p, q) ? q.runs : 0;
+  }
+  for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i].runs = all[i];
   return parameters;
 }
 
 void keep_parameters(std::vector<RunParameter>& parameters, std::span<RunPoint> points,
-                     bool (*keep)(const RunParameter&)) {
+                     const std::function<bool(const RunParameter&)>& keep) {
   constexpr std::size_t dropped = static_cast<std::size_t>(-1);
   std::vector<std::size_t> moved(parameters.size(), dropped);
   std::vector<RunParameter> kept;

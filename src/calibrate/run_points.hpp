@@ -1,5 +1,6 @@
 #pragma once
 // What a fit of training runs is made of: configurations with their weights, and the parameters that enter each.
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -25,6 +26,6 @@ std::vector<RunPoint> points_of(std::span<const RunRecord> runs, bool others = f
 std::vector<RunParameter> parameters_of(std::span<RunPoint> points);
 /// Keeps the parameters for which `keep` holds and renumbers those of the points.
 void keep_parameters(std::vector<RunParameter>& parameters, std::span<RunPoint> points,
-                     bool (*keep)(const RunParameter&));
+                     const std::function<bool(const RunParameter&)>& keep);
 
 }  // namespace meshwright::calibrate

@@ -1,5 +1,6 @@
 // Fitted parameters as a document that overlays read: devices and media by name, frameworks by their profile's fields.
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "calibrate/overlay_fields.hpp"
@@ -36,12 +37,13 @@ Json figures(const RunFit& fit) {
   const auto left_out = [](const LeftOut& l) { return Json{{"mean", rounded(l.mean)}, {"median", rounded(l.median)}}; };
   Json parameters = Json::array();
   for (const RunParameter& p : fit.parameters) {
-    parameters.push_back({{"of", p.owner},
-                          {"field", p.field},
-                          {"prior", rounded(p.prior)},
-                          {"fitted", rounded(p.value)},
-                          {"log_error", rounded(p.error)},
-                          {"configurations", p.runs}});
+    Json entry = {{"of", p.owner}, {"field", p.field}};
+    if (!p.release.empty()) entry["release"] = p.release;
+    entry.update({{"prior", rounded(p.prior)},
+                  {"fitted", rounded(p.value)},
+                  {"log_error", rounded(p.error)},
+                  {"configurations", p.runs}});
+    parameters.push_back(std::move(entry));
   }
   return {{"configurations", fit.configurations},
           {"mean_error_before", rounded(fit.mean_error_before)},
@@ -49,6 +51,35 @@ Json figures(const RunFit& fit) {
           {"model_and_device_left_out", left_out(fit.model_and_device)},
           {"set_left_out", left_out(fit.set)},
           {"parameters", parameters}};
+}
+
+/// What a parameter is in the release at `place`: between two fitted ones the logs go on evenly, before the first and
+/// after the last they stay.
+double in_release(const std::vector<RunParameter>& fitted, int place) {
+  const auto after = std::ranges::find_if(fitted, [&](const RunParameter& p) { return p.place >= place; });
+  if (after == fitted.end()) return fitted.back().value;
+  if (after == fitted.begin() || after->place == place) return after->value;
+  const RunParameter& before = *(after - 1);
+  const double share = static_cast<double>(place - before.place) / (after->place - before.place);
+  return before.value * std::pow(after->value / before.value, share);
+}
+
+/// The field in every release of its stack, by the parameters that are the same thing as `p`.
+void set_releases(Json& entry, const RunParameter& p, const std::vector<RunParameter>& all, const Framework& stack) {
+  std::vector<RunParameter> fitted;
+  std::ranges::copy_if(all, std::back_inserter(fitted), [&](const RunParameter& q) { return same_thing(p, q); });
+  std::ranges::sort(fitted, {}, &RunParameter::place);
+  if (entry["releases"].is_null()) entry["releases"] = Json::array();
+  Json& releases = entry["releases"];
+  for (std::size_t i = 0; i < stack.releases.size(); ++i) {
+    const std::string& version = stack.releases[i].version;
+    auto same = std::ranges::find_if(releases, [&](const Json& r) { return r["version"] == version; });
+    if (same == releases.end()) {
+      releases.push_back({{"version", version}});
+      same = releases.end() - 1;
+    }
+    set_stack_field(*same, p.field, in_release(fitted, static_cast<int>(i)));
+  }
 }
 
 }  // namespace
@@ -59,12 +90,18 @@ std::string overlay_json(const RunFit& fit, const Catalog& catalog, const std::s
                    {"devices", Json::array()},
                    {"media", Json::array()},
                    {"frameworks", Json::array()}};
+  const std::vector<Framework> stacks = frameworks(catalog);
   for (const RunParameter& p : with_siblings(fit.parameters, catalog)) {
     const auto [kind, name] = owner_parts(p.owner);
     if (kind == "device")
       set_device_field(named(document["devices"], name), p.field, p.value, catalog.accelerator(name));
     if (kind == "medium") named(document["media"], name)["in_step"] = rounded(p.value);
-    if (kind == "framework") set_stack_field(named(document["frameworks"], name), p.field, p.value);
+    if (kind != "framework") continue;
+    Json& entry = named(document["frameworks"], name);
+    if (p.release.empty())
+      set_stack_field(entry, p.field, p.value);
+    else
+      set_releases(entry, p, fit.parameters, *std::ranges::find(stacks, name, &Framework::name));
   }
   return json_text(document, 1) + "\n";
 }

@@ -47,6 +47,7 @@ Job on_figures(const Job& job, const std::vector<RunParameter>& parameters, cons
   return with_figures(job, [&parameters, &logs, job](Figures& f) {
     for (std::size_t i = 0; i < parameters.size(); ++i) {
       const RunField& row = run_field(parameters[i].field);
+      if (!parameters[i].release.empty() && parameters[i].release != job.framework.version) continue;
       if (row.owner(job) == parameters[i].owner && row.get(job) > 0)
         row.set(f, parameters[i].prior * std::exp(logs[i]));
     }
@@ -58,7 +59,8 @@ Site site_of(const std::string& name, const LeftOutRuns& left_out) {
   const LeftOutGroup& fit = left_out.groups[site_way].at(name);
   for (std::size_t i = 0; i < left_out.parameters.size(); ++i) {
     const RunParameter& p = left_out.parameters[i];
-    site.errors[p.owner + " " + p.field] = std::sqrt(fit.variances[i]);
+    double& error = site.errors[p.owner + " " + p.field];  // of the release that is known least
+    error = std::max(error, std::sqrt(fit.variances[i]));
   }
   const Elsewhere devices(left_out.points, &RunPoint::site, &RunPoint::device);
   const Elsewhere stacks(left_out.points, &RunPoint::site, &RunPoint::stack);

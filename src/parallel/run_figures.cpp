@@ -39,7 +39,7 @@ bool told_by_runs(const Job& j, const Layout& l) {
 template <auto Part, auto Member>
 constexpr RunField framework_number(std::string_view field, double spread, double most,
                                     bool (*enters)(const Job&, const Layout&), bool of_experts = false,
-                                    bool (*published)(const Job&, const Layout&) = nullptr) {
+                                    bool (*published)(const Job&, const Layout&) = nullptr, bool by_release = false) {
   return {field,
           spread,
           most,
@@ -49,7 +49,9 @@ constexpr RunField framework_number(std::string_view field, double spread, doubl
           enters,
           of_experts,
           nullptr,
-          published};
+          published,
+          nullptr,
+          by_release};
 }
 template <auto Part, auto Member>
 constexpr RunField framework_time(std::string_view field, double spread, bool (*enters)(const Job&, const Layout&),
@@ -138,7 +140,8 @@ std::span<const RunField> run_fields() {
           "kernels.attention_efficiency", 0.3, 1,
           [](const Job& j, const Layout&) {
             return own(j, "kernels.attention_efficiency") && attention_kernel(j).fused;
-          }),
+          },
+          false, nullptr, true),
       framework_number<&Framework::kernels, &StackKernels::grouped_gemm_efficiency>(
           "kernels.grouped_gemm_efficiency", 0.2, 1, [](const Job& j, const Layout&) { return j.model.is_moe(); },
           true),

@@ -40,8 +40,10 @@ std::vector<std::string> read_names(const Reader& list) {
 std::map<std::string, double> fitted_errors() {
   std::map<std::string, double> errors;
   const Reader fit = Reader::text(embedded_fitted().front().content, "data/fitted/runs.json").at("fit");
-  for (const Reader& p : fit.at("parameters").items())
-    errors[p.at("of").string() + " " + p.at("field").string()] = p.at("log_error").number();
+  for (const Reader& p : fit.at("parameters").items()) {
+    double& error = errors[p.at("of").string() + " " + p.at("field").string()];  // of the release that is known least
+    error = std::max(error, p.at("log_error").number());
+  }
   return errors;
 }
 

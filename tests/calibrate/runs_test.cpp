@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 
 #include "calibrate/measured.hpp"
 #include "core/embedded.hpp"
@@ -389,6 +390,50 @@ TEST(RunFit, FindsAParameterThatTheRunsWereMadeWith) {
   ASSERT_NE(found, fit.parameters.end());
   EXPECT_NEAR(found->value / found->prior, 0.9, 0.04);
   EXPECT_THAT(overlay_json(fit, builtin_catalog(), "test"), HasSubstr("\"H100-SXM5-80GB\""));
+}
+
+/// Runs of torchtitan whose attention kernels reach `share` of what the profile says.
+std::vector<RunRecord> runs_of_release(const std::string& version, double share, std::initializer_list<int> layers) {
+  std::vector<RunRecord> runs;
+  for (const int n : layers) {
+    for (const int batch : {64, 128}) {
+      RunRecord run = read(record_text(
+          R"({"tp": 1, "pp": 1, "micro_batch": 1, "fsdp": true, "global_batch": )" + std::to_string(batch) +
+              R"(, "precision": "bf16", "framework": "torchtitan", "framework_version": ")" + version + R"("})",
+          "pretrain", "H100-SXM5-80GB", std::to_string(n)));
+      run.job = with(run.job, [&](JobSpec& spec) { spec.shape->name = "m" + std::to_string(n); });
+      const Job made =
+          with_figures(run.job, [share](Figures& figures) { figures.framework.kernels.attention_efficiency *= share; });
+      run.measured.step_time = predict(made, run.layout).step_time;
+      runs.push_back(run);
+    }
+  }
+  return runs;
+}
+
+TEST(RunFit, AReleaseLiesBetweenItsNeighbours) {
+  std::vector<RunRecord> runs = runs_of_release("2024-05", 0.4, {16, 24, 32});
+  for (const RunRecord& run : runs_of_release("2025-08", 1, {20, 28, 36})) runs.push_back(run);
+  const RunFit fit = fit_runs(runs);
+  const auto of = [&](const std::string& release) {
+    return *std::ranges::find_if(fit.parameters, [&](const RunParameter& p) {
+      return p.field == "kernels.attention_efficiency" && p.release == release;
+    });
+  };
+  EXPECT_LT(of("2024-05").value, 0.9 * of("2025-08").value);
+  EXPECT_EQ(of("2024-05").runs, 12) << "neighbours tell it too";
+  const Reader overlay = Reader::text(overlay_json(fit, builtin_catalog(), "test"), "overlay");
+  std::map<std::string, double> written;
+  for (const Reader& stack : overlay.at("frameworks").items()) {
+    if (stack.at("name").string() != "torchtitan") continue;
+    for (const Reader& release : stack.at("releases").items())
+      written[release.at("version").string()] = release.at("kernels").at("attention_efficiency").number();
+  }
+  EXPECT_NEAR(written.at("2024-05"), of("2024-05").value, 1e-3);
+  EXPECT_GT(written.at("2025-02"), written.at("2024-05")) << "between two that runs tell";
+  EXPECT_GT(written.at("2025-04"), written.at("2025-02"));
+  EXPECT_LT(written.at("2025-04"), written.at("2025-08"));
+  EXPECT_EQ(written.at("2026-06"), written.at("2025-08")) << "no runs after";
 }
 
 TEST(RunFit, OfThePublishedRunsFromBenchmarksIsWhatShips) {

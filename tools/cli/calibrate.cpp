@@ -156,8 +156,8 @@ void calibrate_published(const RunsOptions& options, const Globals& globals) {
   if (options.json) return print_json(Json::parse(overlay));
   Table table({{"of", Align::left}, {"parameter", Align::left}, {"before"}, {"fitted"}, {"error %"}, {"runs"}});
   for (const RunParameter& p : fit.parameters) {
-    table.add({p.owner, p.field, fmt::format("{:.4g}", p.prior), fmt::format("{:.4g}", p.value),
-               fmt::format("{:.1f}", 100 * p.error), fmt::format("{}", p.runs)});
+    table.add({p.release.empty() ? p.owner : p.owner + " " + p.release, p.field, fmt::format("{:.4g}", p.prior),
+               fmt::format("{:.4g}", p.value), fmt::format("{:.1f}", 100 * p.error), fmt::format("{}", p.runs)});
   }
   std::cout
       << table.render() << "\n"

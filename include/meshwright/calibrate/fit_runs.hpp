@@ -11,15 +11,22 @@ namespace meshwright::calibrate {
 
 /// One parameter: of a device, a medium or a framework profile; never of a run or a model.
 struct RunParameter {
-  std::string owner;  ///< "device H100-SXM5-80GB", "medium nvlink4", "framework megatron-core"
-  std::string field;  ///< "gemm.bf16.sustained", "overlap.tp_exposed", ...
-  double prior = 0;   ///< value without runs: that of the catalogue with which the records were read
-  double spread = 0;  ///< how far the prior may be off, in log units
-  double most = 0;    ///< the highest value that is physical: 1 for a share of what was measured
-  double value = 0;   ///< fitted
-  double error = 0;   ///< standard error in log units
-  int runs = 0;       ///< configurations that tell it: of dense models, or of expert models for what only they have
+  std::string owner;    ///< "device H100-SXM5-80GB", "medium nvlink4", "framework megatron-core"
+  std::string field;    ///< "gemm.bf16.sustained", "overlap.tp_exposed", ...
+  std::string release;  ///< of the stack, where each has its own; else ""
+  int place = 0;        ///< of that release among the stack's, oldest first
+  double prior = 0;     ///< value without runs: that of the catalogue with which the records were read
+  double spread = 0;    ///< how far the prior may be off, in log units
+  double most = 0;      ///< the highest value that is physical: 1 for a share of what was measured
+  double value = 0;     ///< fitted
+  double error = 0;     ///< standard error in log units
+  int runs = 0;  ///< configurations that tell it: of dense models, or of expert models for what only they have; of
+                 ///< all releases where each has its own, since they tell one another
 };
+/// Whether two parameters are one thing, or one thing in two releases of a stack.
+inline bool same_thing(const RunParameter& a, const RunParameter& b) {
+  return a.owner == b.owner && a.field == b.field;
+}
 
 /// Errors of configurations predicted with a fit that has not seen their group.
 struct LeftOut {
@@ -35,7 +42,8 @@ struct RunFit {
 
 /// Fits on the records that count (pre-training, not sick, not skipped; tier C and expert models weigh less); reruns of
 /// a configuration weigh as one. A parameter is fitted where at least 3 configurations tell it and its standard error
-/// comes out below 0.7 of its prior's spread; otherwise it keeps its prior.
+/// comes out below 0.7 of its prior's spread; otherwise it keeps its prior. Where each release of a stack has its own,
+/// the logs of neighbours differ by 0.1 a release (standard deviation), the same in every stack.
 RunFit fit_runs(std::span<const RunRecord> runs, bool cross_validate = true);
 /// An overlay document: {"fit": how it was made, "devices": [...], "media": [...], "frameworks": [...]} with the fitted
 /// fields, in entries of `catalog`. Attention's backward pass and softmax move with its forward pass. A device without

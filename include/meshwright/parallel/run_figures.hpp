@@ -30,6 +30,7 @@ struct RunField {
   /// enters. One's own runs may move all.
   bool (*published)(const Job&, const Layout&) = nullptr;
   double TraitSpread::*by_traits = nullptr;  ///< its prior is as wide as this, by what holds of the job, not `spread`
+  bool by_release = false;                   ///< each release of a stack has its own, near that of the release before
 };
 std::span<const RunField> run_fields();
 /// The row of that name.
