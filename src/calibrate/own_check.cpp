@@ -14,14 +14,6 @@ constexpr int least_records = 5;
 
 bool inside(double error, const Band& band) { return std::exp(error) >= band.low && std::exp(error) <= band.high; }
 
-/// Which of a site's runs are own ones: that of median error; with three, those of the quartiles too.
-std::vector<std::size_t> own_of(const std::vector<std::size_t>& order, int count) {
-  const std::size_t n = order.size();
-  if (count == 0) return {};
-  if (count == 1) return {order[n / 2]};
-  return {order[n / 4], order[n / 2], order[3 * n / 4]};
-}
-
 double mean(const std::vector<double>& values) {
   return values.empty() ? 0 : std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }

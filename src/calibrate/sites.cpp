@@ -188,4 +188,11 @@ std::vector<std::size_t> by_error(const Site& site) {
   return order;
 }
 
+std::vector<std::size_t> own_of(const std::vector<std::size_t>& order, int count) {
+  const std::size_t n = order.size();
+  if (count == 0) return {};
+  if (count == 1) return {order[n / 2]};
+  return {order[n / 4], order[n / 2], order[3 * n / 4]};
+}
+
 }  // namespace meshwright::calibrate

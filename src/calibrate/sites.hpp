@@ -62,6 +62,8 @@ LinearRuns linear_runs(const Site& site, const Spread& spread, const Eigen::Matr
 Site thinned(const Site& site);
 /// Its runs by how far they lie from the prediction, the slowest last.
 std::vector<std::size_t> by_error(const Site& site);
+/// Which of runs in this order are taken for own ones: that of median error; of three, those of the quartiles too.
+std::vector<std::size_t> own_of(const std::vector<std::size_t>& order, int count);
 
 /// As the public one, over the points that count.
 Spread fit_spread(const LeftOutSites& left_out, const std::function<bool(const RunPoint&)>& counts);

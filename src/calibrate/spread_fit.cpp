@@ -213,20 +213,21 @@ void fit_figures(std::span<const Site> sites, Spread& spread, bool alike) {
               spread);
 }
 
-/// Errors of the other runs of the site after one of its own, in standard deviations of what is then expected.
-void add_sizes_after_one(const Site& site, const Spread& spread, std::vector<double>& sizes) {
+/// Errors of the other runs of the site after so many of its own, in standard deviations of what is then expected.
+void add_sizes_after(const Site& site, const Spread& spread, int count, std::vector<double>& sizes) {
+  const std::vector<std::size_t> own = own_of(by_error(site), count);
+  if (own.size() >= site.runs.size()) return;
+  const std::vector<Eigen::Index> at(own.begin(), own.end());
   const LinearRuns all = linear_runs(site, spread);
-  const auto n = static_cast<std::size_t>(all.residuals.size());
-  if (n < 2) return;
-  const auto own = static_cast<Eigen::Index>(by_error(site)[n / 2]);
-  const LinearRuns one{all.residuals.segment(own, 1), all.slopes.row(own), all.variances, all.own.segment(own, 1),
-                       all.shared.block(own, own, 1, 1)};
+  const LinearRuns known{all.residuals(at), all.slopes(at, Eigen::all), all.variances, all.own(at), all.shared(at, at)};
   const Eigen::MatrixXd together = residual_covariance(all);
-  const double off = tells(one) ? all.residuals[own] : 0;
-  for (Eigen::Index i = 0; i < all.residuals.size(); ++i) {
-    if (i == own) continue;
-    const double slope = together(i, own) / together(own, own);
-    sizes.push_back((all.residuals[i] - slope * off) / std::sqrt(together(i, i) - slope * together(i, own)));
+  const Eigen::MatrixXd gains = together(Eigen::all, at) * Eigen::MatrixXd(together(at, at)).inverse();
+  Eigen::VectorXd left = all.residuals;
+  if (tells(known)) left -= gains * known.residuals;
+  const Eigen::VectorXd variances =
+      together.diagonal() - gains.cwiseProduct(Eigen::MatrixXd(together(Eigen::all, at))).rowwise().sum();
+  for (Eigen::Index i = 0; i < left.size(); ++i) {
+    if (std::ranges::find(at, i) == at.end()) sizes.push_back(left[i] / std::sqrt(variances[i]));
   }
 }
 
@@ -240,7 +241,8 @@ Tails tails_with_own_runs(const std::vector<Site>& sites, const Spread& spread) 
     Spread of_others = spread;
     fit_figures(others, of_others, false);
     for (const Site& site : sites) {
-      if (fold_of(*site.points.front()) == fold) add_sizes_after_one(site, of_others, sizes);
+      if (fold_of(*site.points.front()) != fold) continue;
+      for (const int own : {1, 3}) add_sizes_after(site, of_others, own, sizes);
     }
   }
   return tails_of(sizes);
