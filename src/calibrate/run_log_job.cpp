@@ -130,6 +130,7 @@ int layers_of(const Json& model) {
 /// Numbers that the rest follows from; 0 = not known.
 struct Sizes {
   double gpus = 0, seq_len = 0, global_batch = 0, micro_batch = 0, accumulation = 0, model_parallel = 1, dp = 0;
+  bool by_nodes = false;  ///< gpus follow from nodes, which the job says
 };
 
 /// Rounded, and within what a count can be.
@@ -161,7 +162,7 @@ Sizes sizes_of(const Stated& stated, const RunLog& log, const LogCompletion& sai
   const bool accumulates = s.accumulation > 0 || !is_launch(log);  // else any number of passes may make the batch
   if (s.gpus == 0 && s.global_batch > 0 && a_pass > 0 && accumulates)
     s.gpus = s.global_batch / a_pass * s.model_parallel;
-  if (s.gpus == 0 && said.nodes == 0 && log.nodes == 0) s.gpus = said.all_gpus;
+  if (s.gpus == 0) s.gpus = said.all_gpus, s.by_nodes = said.nodes > 0 || log.nodes > 0;
   if (s.dp == 0 && s.gpus > 0) s.dp = s.gpus / s.model_parallel;
   if (const double per_device = stated.number("per_device_batch"); per_device > 0 && s.gpus > 0) {
     s.micro_batch = per_device * s.gpus / std::max(1.0, s.dp);
@@ -311,7 +312,7 @@ std::string job_of_log(const RunLog& log, const LogCompletion& completion) {
   if (const Json format = stated.json("precision"); format.is_string()) job["precision"] = format;
   if (sizes.seq_len >= 1) job["seq_len"] = whole_number(sizes.seq_len);
   if (sizes.global_batch >= 1) job["global_batch"] = whole_number(sizes.global_batch);
-  if (sizes.gpus >= 1) job["gpus"] = whole_number(sizes.gpus);
+  if (sizes.gpus >= 1 && !sizes.by_nodes) job["gpus"] = whole_number(sizes.gpus);
   if (!layout.empty()) job["layout"] = layout;
   if (const Json recipe = recipe_of(stated); !recipe.empty()) job["recipe"] = recipe;
   if (const Json version = stated.json("framework_version"); version.is_string()) job["framework_version"] = version;

@@ -9,6 +9,7 @@
 #include <regex>
 
 #include "calibrate/trace_kernels.hpp"
+#include "core/sqlite.hpp"
 #include "meshwright/core/error.hpp"
 #include "meshwright/core/files.hpp"
 
@@ -28,6 +29,9 @@ Database open(const std::filesystem::path& path) {
   const int failed = sqlite3_open_v2(path.c_str(), &raw, SQLITE_OPEN_READONLY, nullptr);
   Database db(raw);
   if (failed != SQLITE_OK) throw Error(path.string(), "cannot be opened as an SQLite database");
+  read_tables_alone(raw);
+  constexpr int longest_row = 1 << 20;  // names of kernels
+  sqlite3_limit(raw, SQLITE_LIMIT_LENGTH, longest_row);
   return db;
 }
 

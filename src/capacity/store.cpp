@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
+#include "core/sqlite.hpp"
 #include "meshwright/core/error.hpp"
 
 namespace meshwright::capacity {
@@ -67,6 +68,16 @@ class Statement {
   sqlite3_stmt* statement_ = nullptr;
 };
 
+/// Nothing is written into what holds something else.
+void refuse_foreign(sqlite3* database, const std::string& where) {
+  Statement tables(database,
+                   "SELECT count(*), total(type = 'table' AND name IN ('meta', 'results')) FROM sqlite_master "
+                   "WHERE name NOT LIKE 'sqlite_%'",
+                   where);
+  if (tables.step() && tables.integer(0) != tables.integer(1))
+    throw Error(where, "it is a database of something else; expected a new file");
+}
+
 }  // namespace
 
 struct Store::Impl {
@@ -82,7 +93,9 @@ struct Store::Impl {
 Store::Store(const std::filesystem::path& file, const std::string& key) : impl_(std::make_unique<Impl>()) {
   impl_->where = file.string();
   if (sqlite3_open(file.c_str(), &impl_->database) != SQLITE_OK) throw Error(impl_->where, why(impl_->database));
+  read_tables_alone(impl_->database);
   sqlite3_busy_timeout(impl_->database, 10000);
+  refuse_foreign(impl_->database, impl_->where);
   impl_->run(
       "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
       "CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;"

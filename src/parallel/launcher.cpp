@@ -11,10 +11,12 @@
 #include "core/json_text.hpp"
 #include "meshwright/core/text.hpp"
 #include "meshwright/core/units.hpp"
+#include "meshwright/parallel/constraints.hpp"
 #include "meshwright/parallel/job_recipe.hpp"
 #include "meshwright/parallel/placement.hpp"
 #include "meshwright/parallel/prediction.hpp"
 #include "meshwright/parallel/report.hpp"
+#include "meshwright/parallel/stages.hpp"
 #include "parallel/launcher_dialects.hpp"
 
 namespace meshwright::parallel {
@@ -22,6 +24,66 @@ namespace {
 
 /// How a stack takes its configuration.
 enum class Syntax { arguments, overrides, yaml, json };
+
+/// What a layout says beyond its degrees. A dialect without a key for it configures the stack's own choice alone.
+struct Choice {
+  std::string_view name;
+  bool (*own)(const Job& job, const Layout& layout);  ///< whether it is the stack's own
+  std::string (*said)(const Layout& layout);
+};
+bool replicates(const Layout& l) { return l.dp * l.cp > 1; }
+std::string truth(bool value) { return value ? "true" : "false"; }
+enum ChoiceKey : std::uint32_t {
+  order_key = 1,
+  stages_key = 2,
+  shard_key = 4,
+  expert_tensor_key = 8,
+  schedule_key = 16,
+  selective_key = 32,
+  sequence_key = 64,
+  reduce_key = 128,
+  gather_key = 256,
+  overlap_keys = reduce_key | gather_key
+};
+constexpr std::array<Choice, 9> choices = {{
+    {"order", [](const Job& j, const Layout& l) { return rank_order(l, j.framework) == rank_order({}, j.framework); },
+     [](const Layout& l) { return describe_order(*l.order); }},
+    {"stages",
+     [](const Job& j, const Layout& l) {
+       Layout own = l;
+       own.stages.clear(), own.stage_split = StageSplit::automatic;
+       return l.stages.empty() ||
+              pipeline_chunks(j.model, j.framework, l) == pipeline_chunks(j.model, j.framework, own);
+     },
+     [](const Layout& l) { return fmt::format("{}", fmt::join(l.stages, "-")); }},
+    {"hsdp_shard", [](const Job&, const Layout& l) { return l.hsdp_shard == 0; },
+     [](const Layout& l) { return std::to_string(l.hsdp_shard); }},
+    {"etp",
+     [](const Job& j, const Layout& l) {
+       Layout own = l;
+       own.etp = 0;
+       return !j.model.is_moe() || expert_tensor_parallel(l, j.framework) == expert_tensor_parallel(own, j.framework);
+     },
+     [](const Layout& l) { return std::to_string(l.etp); }},
+    {"schedule",
+     [](const Job&, const Layout& l) { return l.pp == 1 || l.schedule == PipelineSchedule::one_f_one_b || l.vp > 1; },
+     [](const Layout& l) { return std::string(effective_schedule(l)->name); }},
+    {"recompute", [](const Job&, const Layout& l) { return l.recompute != Recompute::selective; },
+     [](const Layout& l) { return std::string(name(l.recompute)); }},
+    {"sequence_parallel", [](const Job&, const Layout& l) { return l.tp == 1 || l.sequence_parallel; },
+     [](const Layout& l) { return truth(l.sequence_parallel); }},
+    {"overlap_grad_reduce",
+     [](const Job& j, const Layout& l) {
+       return !replicates(l) || l.overlap_grad_reduce == usual_grad_reduce(j.framework, l.zero_stage);
+     },
+     [](const Layout& l) { return truth(l.overlap_grad_reduce); }},
+    {"overlap_param_gather",
+     [](const Job& j, const Layout& l) {
+       return !replicates(l) || l.zero_stage == 0 ||
+              l.overlap_param_gather == usual_param_gather(j.framework, l.zero_stage, l.overlap_grad_reduce);
+     },
+     [](const Layout& l) { return truth(l.overlap_param_gather); }},
+}};
 
 struct Dialect {
   std::string_view name;
@@ -32,6 +94,7 @@ struct Dialect {
   std::string_view use;                                      ///< what takes the file
   bool offloads_states = false;                              ///< has a key for the optimizer in host memory,
   bool offloads_activations = false, names_modules = false;  ///< for activations there, for modules of recompute
+  std::uint32_t lacks = 0;                                   ///< choices that it has no key for
 };
 constexpr std::uint32_t bit(Axis axis) { return 1U << static_cast<unsigned>(axis); }
 constexpr AxisSet every_axis{0b11111};
@@ -43,11 +106,14 @@ constexpr std::array<Dialect, 10> dialects = {{
     {"nemo", "NeMo 2.0 (nemo/lightning), 25.04", every_axis, nemo_flags, Syntax::overrides,
      "nemo llm pretrain --factory RECIPE \"${MESHWRIGHT_ARGS[@]}\"", false, false, true},
     {"megatron-deepspeed", "Megatron-DeepSpeed, main of 2024", every_axis, megatron_deepspeed_flags, Syntax::arguments,
-     "deepspeed pretrain_gpt.py \"${MESHWRIGHT_ARGS[@]}\" and your data and optimizer arguments"},
+     "deepspeed pretrain_gpt.py \"${MESHWRIGHT_ARGS[@]}\" and your data and optimizer arguments", false, false, false,
+     order_key | stages_key | shard_key | expert_tensor_key | overlap_keys},
     {"torchtitan", "torchtitan 0.2.2, 2026-08-21 (b5bcd76c66)", every_axis, torchtitan_flags, Syntax::arguments,
-     "run_train.sh \"${MESHWRIGHT_ARGS[@]}\" with your model's config"},
+     "run_train.sh \"${MESHWRIGHT_ARGS[@]}\" with your model's config", false, false, false,
+     order_key | expert_tensor_key | overlap_keys},
     {"nanotron", "nanotron 0.4, 2026-04-07 (2411b022a7)", every_axis, nanotron_flags, Syntax::yaml,
-     "merge into the YAML of run_train.py --config-file"},
+     "merge into the YAML of run_train.py --config-file", false, false, false,
+     order_key | stages_key | expert_tensor_key | selective_key | overlap_keys},
     {"deepspeed",
      "DeepSpeed 0.19.6, 2026-08-22 (edaa722126)",
      {bit(Axis::tp) | bit(Axis::cp)},
@@ -55,14 +121,20 @@ constexpr std::array<Dialect, 10> dialects = {{
      Syntax::json,
      "deepspeed train.py --deepspeed_config FILE; gradient_checkpointing and max_seq_length are arguments of the "
      "trainer",
-     true},
+     true,
+     false,
+     false,
+     order_key | gather_key},
     {"accelerate",
      "accelerate 1.15 (16cb6eb80d, 2026-07-24), FSDP 2",
      {bit(Axis::tp) | bit(Axis::cp)},
      accelerate_flags,
      Syntax::yaml,
      "accelerate launch --config_file FILE; the last three keys are arguments of the trainer",
-     true},
+     true,
+     false,
+     false,
+     order_key | overlap_keys},
     {"fsdp",
      "LLM Foundry 0.22 (Composer's fsdp_config)",
      {},
@@ -70,9 +142,12 @@ constexpr std::array<Dialect, 10> dialects = {{
      Syntax::yaml,
      "merge into the YAML of LLM Foundry's train.py",
      false,
-     true},
+     true,
+     false,
+     order_key | overlap_keys},
     {"maxtext", "MaxText 0.2.4, 2026-08-22 (e591f30cbb)", every_axis, maxtext_flags, Syntax::yaml,
-     "python -m maxtext.trainers.pre_train.train FILE, or merge into your YAML over base.yml", true},
+     "python -m maxtext.trainers.pre_train.train FILE, or merge into your YAML over base.yml", true, false, false,
+     order_key | expert_tensor_key | schedule_key | sequence_key | overlap_keys},
 }};
 
 /// Stacks that a dialect configures.
@@ -106,6 +181,14 @@ void check_axes(const Dialect& dialect, const Layout& l) {
   if (axis == axis_names.size()) return;
   throw Error("--flags", fmt::format("{} cannot configure {} {}: it has no such key", dialect.name, axis_names[axis],
                                      degrees_beside_dp(l)[axis]));
+}
+
+void check_choices(const Dialect& dialect, const Job& job, const Layout& layout) {
+  for (std::size_t i = 0; i < choices.size(); ++i) {
+    if ((dialect.lacks >> i & 1) == 0 || choices[i].own(job, layout)) continue;
+    throw Error("--flags", fmt::format("{} cannot configure {} {}: it has no such key; expected the stack's own choice",
+                                       dialect.name, choices[i].name, choices[i].said(layout)));
+  }
 }
 
 using Json = nlohmann::ordered_json;
@@ -248,6 +331,7 @@ std::vector<std::string> launcher_dialects() {
 std::vector<std::string> launcher_flags(const Job& job, const Layout& layout, std::string_view dialect) {
   const Dialect& row = dialect_of(job.framework, dialect);
   check_axes(row, layout);
+  check_choices(row, job, layout);
   return row.flags(job, complete(job, layout));
 }
 

@@ -63,10 +63,19 @@ int shard_degree(const Layout& layout, std::string_view dialect) {
                           dialect, layout.hsdp_shard, layout.cp));
 }
 
+/// PyTorch's FSDP has no stage that shards the optimizer alone.
+void refuse_optimizer_alone(std::string_view dialect, const Layout& layout) {
+  if (layout.zero_stage == 1 && layout.dp * layout.cp > 1)
+    throw Error("--flags", fmt::format("{} cannot configure ZeRO stage 1: FSDP shards gradients with the optimizer; "
+                                       "expected stage 0, 2 or 3, as with --exclude zero_stage=1",
+                                       dialect));
+}
+
 /// components/quantization: formats of linear layers are arguments of a model's entry in its config registry, no flags.
 Flags torchtitan_flags(const Job& job, const Layout& layout) {
   if (job.precision.gemm != job.precision.rest)
     refuse_precision(job.precision, "torchtitan", "its converters are arguments of model_registry(quantization=[...])");
+  refuse_optimizer_alone("torchtitan", layout);
   Flags flags;
   const bool shards = layout.zero_stage > 1;
   const int shard = shards ? shard_degree(layout, "torchtitan") : 1;
@@ -147,13 +156,6 @@ Flags deepspeed_flags(const Job& job, const Layout& layout) {
   return flags;
 }
 
-void refuse_optimizer_alone(std::string_view dialect, const Layout& layout) {
-  if (layout.zero_stage == 1)
-    throw Error("--flags", fmt::format("{} cannot configure ZeRO stage 1: FSDP shards gradients with the optimizer; "
-                                       "expected stage 0, 2 or 3, as with --exclude zero_stage=1",
-                                       dialect));
-}
-
 Flags fsdp_flags(const Job& job, const Layout& layout) {
   refuse_optimizer_alone("fsdp", layout);
   Flags flags;
@@ -178,6 +180,10 @@ Flags fsdp_flags(const Job& job, const Layout& layout) {
 /// global batch. The mesh's axes multiply to the devices; experts are an axis of their own that batches are spread
 /// over.
 Flags maxtext_flags(const Job& job, const Layout& layout) {
+  if (layout.zero_stage == 2 && layout.dp * layout.cp > 1)
+    throw Error("--flags",
+                "maxtext cannot configure ZeRO stage 2: shard_optimizer_over_data leaves gradients whole; "
+                "expected stage 0, 1 or 3, as with --exclude zero_stage=2");
   Flags flags;
   const int accumulation = layout.pp > 1 ? 1 : micro_batches(job.global_batch, layout);
   const double devices = layout.accelerators();
@@ -193,7 +199,7 @@ Flags maxtext_flags(const Job& job, const Layout& layout) {
   if (layout.cp > 1) add(flags, "context_parallel_strategy", context_kind(layout, job.framework)->maxtext);
   add(flags, "ici_pipeline_parallelism", layout.pp);
   if (job.model.is_moe()) add(flags, "ici_expert_parallelism", layout.ep);
-  if (layout.zero_stage > 0 && layout.zero_stage < 3) add(flags, "shard_optimizer_over_data", true);
+  if (layout.zero_stage == 1) add(flags, "shard_optimizer_over_data", true);
   if (layout.pp > 1) {
     add(flags, "num_pipeline_microbatches", micro_batches(job.global_batch, layout));
     add(flags, "num_layers_per_pipeline_stage", std::max(1, job.model.layers / split_ways(layout)));

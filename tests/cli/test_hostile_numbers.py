@@ -90,6 +90,18 @@ def test_a_candidate_whose_node_is_a_number(tmp_path):
     refused(Run("whatif", write(tmp_path / "s.json", scenario)), "node", "expected an object")
 
 
+@pytest.mark.parametrize("factor", [1e-300, 1e-10, 1e-3])
+def test_hosts_that_hardly_ever_fail(factor, tmp_path):
+    scenario = {
+        "workloads": [{"name": "w", "model": "llama-3.1-8b", "seq_len": 4096, "global_batch": 256, "tokens": "100B", "fix": "tp=2,pp=1,cp=1"}],
+        "candidates": [{"name": "c", "cluster": "dgx-h100", "nodes": 2}],
+        "failures": {"rate_factor": factor},
+    }
+    run = Run("whatif", write(tmp_path / "s.json", scenario), "--json")
+    assert run.returncode == 0, run.stderr
+    assert json.loads(run.stdout)["results"][0]["goodput"] == pytest.approx(1, abs=0.02)
+
+
 @pytest.mark.parametrize(("start", "duration"), [(-1e6, 10), (-1e300, 10), (0, 0), (1e300, 1e300)])
 def test_traces_of_odd_times(start, duration, tmp_path):
     kernel = {"ph": "X", "cat": "kernel", "name": "nvjet_128x256", "ts": start, "dur": duration, "tid": 7, "args": {"stream": 7}}

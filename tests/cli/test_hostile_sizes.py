@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import sqlite3
 import subprocess
 
 import pytest
@@ -148,3 +149,28 @@ def test_truncated_gzip(cut, tmp_path):
     whole = gzip.compress(json.dumps(JOB).encode())
     (tmp_path / "job.json.gz").write_bytes(whole[:-cut])
     refused(Run("predict", tmp_path / "job.json.gz"), "not a whole gzip file")
+
+
+KERNELS = "CUPTI_ACTIVITY_KIND_KERNEL"
+COLUMNS = "start, end, deviceId, contextId, streamId, demangledName, shortName"
+ENDLESS = {
+    "a view": [
+        f"CREATE VIEW {KERNELS} AS WITH RECURSIVE k({COLUMNS}) AS (SELECT 1, 2, 0, 0, 7, 1, 1 UNION ALL SELECT start + 1, end + 1, 0, 0, 7, 1, 1 FROM k) SELECT * FROM k",
+        "CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT)",
+        "INSERT INTO StringIds VALUES (1, 'nvjet')",
+    ],
+    "a generated column": [
+        f"CREATE TABLE {KERNELS} ({COLUMNS})",
+        "CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT GENERATED ALWAYS AS (hex(zeroblob(400000000))))",
+        "INSERT INTO StringIds (id) VALUES (1)",
+        f"INSERT INTO {KERNELS} VALUES (1, 200, 0, 0, 7, 1, 1)",
+    ],
+}
+
+
+@pytest.mark.parametrize("kind", ENDLESS)
+def test_databases_that_unfold(kind, tmp_path):
+    with sqlite3.connect(tmp_path / "trace.sqlite") as database:
+        for statement in ENDLESS[kind]:
+            database.execute(statement)
+    refused(Run("predict", write(tmp_path / "job.json", JOB), "--measured", tmp_path / "trace.sqlite"), "trace.sqlite", "no ")

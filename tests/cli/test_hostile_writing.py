@@ -142,3 +142,24 @@ def test_killed_sweeps_lose_and_double_nothing(kills, tmp_path):
         kept = lines
     again = Run("whatif", path, "--store", store, "--json", seconds=600)
     assert json.loads(again.stdout)["results"] == json.loads(whole.stdout)["results"]
+
+
+FOREIGN = {
+    "tables": ["CREATE TABLE bookmarks (url TEXT)", "INSERT INTO bookmarks VALUES ('mine')"],
+    "a view": ["CREATE VIEW results AS WITH RECURSIVE r(point, line) AS (SELECT 1, 'x' UNION ALL SELECT point + 1, 'x' FROM r) SELECT * FROM r"],
+}
+
+
+@pytest.mark.parametrize("kind", FOREIGN)
+def test_a_store_is_no_database_of_something_else(kind, tmp_path):
+    with contextlib.closing(sqlite3.connect(tmp_path / "own.db")) as database:
+        for statement in FOREIGN[kind]:
+            database.execute(statement)
+        database.commit()
+    before = (tmp_path / "own.db").read_bytes()
+    scenario = {
+        "workloads": [{"name": "w", "model": "llama-3.1-8b", "seq_len": 4096, "global_batch": 256, "tokens": "100B", "fix": "tp=2,pp=1,cp=1"}],
+        "candidates": [{"name": "c", "cluster": "dgx-h100", "nodes": 2}],
+    }
+    refused(Run("whatif", write(tmp_path / "s.json", scenario), "--store", tmp_path / "own.db"), "own.db", "something else")
+    assert (tmp_path / "own.db").read_bytes() == before

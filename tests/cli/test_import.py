@@ -132,6 +132,42 @@ def test_gpus_are_those_of_a_cluster_that_says_how_many(meshwright, tmp_path):
     assert json.loads(started.stdout)["gpus"] == 16
 
 
+def test_a_batch_of_each_device_counts_the_nodes(meshwright, tmp_path):
+    path = tmp_path / "maxtext.yaml"
+    path.write_text("max_target_length: 8192\nper_device_batch_size: 1\ngradient_accumulation_steps: 16\nici_fsdp_parallelism: 16\nici_tensor_parallelism: 1\nici_pipeline_parallelism: 1\n")
+    job, _ = imported(meshwright, path, "--model", "llama-3.1-8b", "--nodes", "2")
+    assert (job["global_batch"], job["nodes"], job["layout"]["micro_batch"]) == (256, 2, 1) and "gpus" not in job
+
+
+# What a launch file says is the layout that it was written for, or it is not written.
+LAUNCHED = [
+    {"dp": 16, "zero_stage": 0}, {"dp": 16, "zero_stage": 1}, {"dp": 16, "zero_stage": 2}, {"dp": 16, "zero_stage": 3},
+    {"tp": 2, "dp": 8, "sequence_parallel": False}, {"tp": 2, "dp": 8, "order": "dp-tp-cp-ep-pp"},
+    {"pp": 2, "dp": 8, "stages": [15, 17]}, {"pp": 4, "dp": 4, "schedule": "gpipe"}, {"dp": 16, "recompute": "selective"},
+    {"dp": 16, "overlap_grad_reduce": False}, {"dp": 16, "overlap_param_gather": False},
+]
+
+
+@pytest.mark.parametrize(("framework", "ending"), [("megatron-core", "sh"), ("torchtitan", "sh"), ("nanotron", "yaml"), ("maxtext", "yaml"), ("megatron-deepspeed", "sh")])
+def test_a_launch_file_is_the_layout_or_refused(meshwright, tmp_path, framework, ending):
+    job, launch, again = tmp_path / "job.json", tmp_path / f"launch.{ending}", tmp_path / "again.json"
+    written = 0
+    for layout in LAUNCHED:
+        job.write_text(json.dumps({"model": "llama-3.1-8b", "cluster": "dgx-b200", "nodes": 2, "seq_len": 4096, "global_batch": 64, "framework": framework, "layout": layout}))
+        told = meshwright("predict", job, "--json", "--launch", launch)
+        if told.returncode != 0:
+            assert told.returncode == 1 or "cannot configure" in told.stderr or "cannot number" in told.stderr, told.stderr
+            continue
+        read = meshwright("import", "launch", launch, "--framework", framework, "--cluster", "dgx-b200", "--nodes", 2, "--model", "llama-3.1-8b")
+        assert read.returncode == 0, read.stderr
+        again.write_text(read.stdout)
+        before, after = json.loads(told.stdout), json.loads(meshwright("predict", again, "--json").stdout)
+        assert after["step_time_s"] == pytest.approx(before["step_time_s"], rel=1e-9), layout
+        assert after["peak_memory_bytes"] == pytest.approx(before["peak_memory_bytes"], rel=1e-9), layout
+        written += 1
+    assert written >= 3
+
+
 def test_a_variable_of_many_words(meshwright, tmp_path):
     path = tmp_path / "pretrain.sh"
     path.write_text('''GPT_ARGS="

@@ -44,7 +44,8 @@ TEST(Launcher, MegatronOfAMixtureWithAnExplicitLayout) {
 }
 
 TEST(Launcher, OwnDialectOfTheStack) {
-  const auto nano = launcher_flags(test_job(llama_8b(), 64, 4096, 256, "nanotron"), {.tp = 8, .pp = 2, .dp = 4});
+  const auto nano = launcher_flags(test_job(llama_8b(), 64, 4096, 256, "nanotron"),
+                                   {.tp = 8, .pp = 2, .dp = 4, .overlap_param_gather = false});
   EXPECT_THAT(nano, Contains("tokens.batch_accumulation_per_replica=64"));
   const auto zero = launcher_flags(test_job(llama_8b(), 8, 4096, 64, "deepspeed"), {.cp = 2, .dp = 4, .zero_stage = 3});
   EXPECT_THAT(zero, Contains("zero_optimization.stage=3"));
@@ -138,9 +139,10 @@ TEST(Launcher, MegatronsNamesOfChoices) {
 }
 
 TEST(Launcher, FusionsThatAreNotTheStacksAreSaid) {
-  const Layout layout{.dp = 8};
-  const auto file = [&](const char* stack, const char* recipe) {
+  const auto file = [](const char* stack, const char* recipe) {
     const Job job = with_recipe(test_job(llama_8b(), 8, 4096, 64, stack), recipe);
+    Layout layout{.dp = 8};
+    layout.overlap_param_gather = usual_param_gather(job.framework, layout.zero_stage, layout.overlap_grad_reduce);
     return launch_file(job, predict(job, layout));
   };
   EXPECT_THAT(file("megatron-core", R"({"kernels": {"unfused": true}})"),
@@ -221,7 +223,7 @@ TEST(Launcher, TorchtitanStagesAreAccepted) {
   EXPECT_THAT(plain, Contains("--training.num_tokens_per_train_step=2097152"));
   EXPECT_THAT(plain, Contains("activation-checkpoint:none"));
   // 82 modules over 64 chunks: layers_per_stage 1 gives 82 chunks and 2 gives 41, so the modules are named.
-  const auto many = titan({.tp = 2, .pp = 4, .vp = 16, .dp = 8});
+  const auto many = titan({.tp = 2, .pp = 4, .vp = 16, .dp = 8, .zero_stage = 3});
   EXPECT_THAT(many, Not(Contains(HasSubstr("layers_per_stage"))));
   const auto named = std::find_if(many.begin(), many.end(), [](const std::string& f) {
     return f.starts_with("--parallelism.module_fqns_per_model_part=");
@@ -231,9 +233,9 @@ TEST(Launcher, TorchtitanStagesAreAccepted) {
   EXPECT_THAT(*named, HasSubstr("'layers.79'"));
   EXPECT_THAT(*named, HasSubstr("'lm_head']]"));
   // ceil(82 / 11) = 8 chunks on 2 stages.
-  EXPECT_THAT(titan({.tp = 4, .pp = 2, .vp = 4, .dp = 8}),
+  EXPECT_THAT(titan({.tp = 4, .pp = 2, .vp = 4, .dp = 8, .zero_stage = 3}),
               Contains("--parallelism.pipeline_parallel_layers_per_stage=11"));
-  const auto two = titan({.tp = 4, .pp = 2, .vp = 2, .dp = 8});  // the stack's own number of chunks
+  const auto two = titan({.tp = 4, .pp = 2, .vp = 2, .dp = 8, .zero_stage = 3});  // the stack's own number of chunks
   EXPECT_THAT(two, Not(Contains(HasSubstr("layers_per_stage"))));
   EXPECT_THAT(two, Not(Contains(HasSubstr("module_fqns"))));
 }
@@ -244,9 +246,11 @@ TEST(Launcher, EveryFrameworkHasItsDialectAndNoOther) {
     for (const std::string& dialect : launcher_dialects()) {
       const bool own = std::find(stack.flags.begin(), stack.flags.end(), dialect) != stack.flags.end();
       if (own) {
-        const int zero_stage = dialect == "accelerate" || dialect == "fsdp" ? 3 : 1;  // FSDP has no stage 1
-        EXPECT_GT(launcher_flags(job, {.dp = 64, .zero_stage = zero_stage}, dialect).size(), 5U)
-            << stack.name << " " << dialect;
+        const bool fsdp = dialect == "accelerate" || dialect == "fsdp" || dialect == "torchtitan";
+        Layout layout{.dp = 64, .zero_stage = fsdp ? 3 : 1};  // FSDP has no stage 1
+        layout.overlap_grad_reduce = usual_grad_reduce(stack, layout.zero_stage);
+        layout.overlap_param_gather = usual_param_gather(stack, layout.zero_stage, layout.overlap_grad_reduce);
+        EXPECT_GT(launcher_flags(job, layout, dialect).size(), 5U) << stack.name << " " << dialect;
         EXPECT_FALSE(launcher_release(job, dialect).empty());
       } else if (!stack.flags.empty()) {
         EXPECT_THROW(launcher_flags(job, {.dp = 64}, dialect), Error) << stack.name << " " << dialect;
@@ -268,7 +272,8 @@ TEST(Launcher, AFileHasItsSyntaxAndWhatIsPredicted) {
   EXPECT_THAT(launch_file(megatron, predict(megatron, layout), "bridge"),
               HasSubstr("  model.tensor_model_parallel_size=2\n"));
   const Job nano = test_job(llama_8b(), 64, 4096, 256, "nanotron");
-  EXPECT_THAT(launch_file(nano, predict(nano, layout)), HasSubstr("parallelism:\n  dp: 32\n  tp: 2\n"));
+  const Layout of_nano{.tp = 2, .dp = 32, .overlap_param_gather = false};
+  EXPECT_THAT(launch_file(nano, predict(nano, of_nano)), HasSubstr("parallelism:\n  dp: 32\n  tp: 2\n"));
   const Job zero = test_job(llama_8b(), 64, 4096, 256, "deepspeed");
   const Reader json = Reader::text(launch_file(zero, predict(zero, {.dp = 64, .zero_stage = 3})), "ds_config.json");
   EXPECT_EQ(json.at("zero_optimization").at("stage").integer(), 3);
@@ -281,6 +286,45 @@ TEST(Launcher, WhatADialectCannotSayIsRefused) {
       launcher_flags(test_job(llama_8b(), 8, 4096, 64, "pytorch-fsdp"), {.dp = 8, .zero_stage = 1}, "accelerate"),
       Error);
   EXPECT_THROW(launcher_flags(test_job(llama_8b(), 8, 4096, 64), {.dp = 8, .zero_stage = 3}, "nemo"), Error);
+}
+
+// What a layout says and a dialect has no key for would be another layout where the file is launched.
+TEST(Launcher, ChoicesWithoutAKeyAreRefused) {
+  struct Case {
+    const char* stack;
+    Layout layout;
+    const char* words;
+  };
+  const RankOrder replicas_first{{Axis::dp, Axis::tp, Axis::cp, Axis::ep, Axis::pp}};
+  const Layout nano{.tp = 2, .dp = 8, .overlap_param_gather = false};
+  const auto of_nano = [&](auto change) {
+    Layout layout = nano;
+    change(layout);
+    return layout;
+  };
+  const Case cases[] = {
+      {"nanotron", of_nano([&](Layout& l) { l.order = replicas_first; }),
+       "nanotron cannot configure order dp-tp-cp-ep-pp"},
+      {"nanotron", of_nano([](Layout& l) {
+         l.tp = 1, l.pp = 2, l.stages = {10, 22};
+       }),
+       "stages 10-22"},
+      {"nanotron", of_nano([](Layout& l) { l.recompute = Recompute::selective; }), "recompute selective"},
+      {"nanotron", of_nano([](Layout& l) { l.overlap_param_gather = true; }), "overlap_param_gather true"},
+      {"torchtitan", {.dp = 16}, "torchtitan cannot configure ZeRO stage 1"},
+      {"torchtitan", {.tp = 2, .dp = 8, .zero_stage = 3, .order = replicas_first}, "torchtitan cannot configure order"},
+      {"maxtext", {.dp = 16, .zero_stage = 2}, "maxtext cannot configure ZeRO stage 2"},
+      {"maxtext", {.tp = 2, .dp = 8, .sequence_parallel = false}, "sequence_parallel false"},
+      {"maxtext", {.dp = 16, .overlap_grad_reduce = false}, "overlap_grad_reduce false"},
+      {"maxtext", {.pp = 4, .dp = 4, .schedule = PipelineSchedule::gpipe}, "schedule gpipe"},
+      {"deepspeed", {.dp = 16, .zero_stage = 3, .overlap_param_gather = false}, "overlap_param_gather false"},
+  };
+  for (const Case& c : cases) {
+    const std::string said =
+        meshwright::refusal([&] { launcher_flags(test_job(llama_8b(), 16, 4096, 64, c.stack), c.layout); });
+    EXPECT_THAT(said, HasSubstr(c.words));
+  }
+  EXPECT_NO_THROW(launcher_flags(test_job(llama_8b(), 16, 4096, 64, "nanotron"), nano));
 }
 
 TEST(Launcher, AFileEndsAsItsSyntaxDoes) {

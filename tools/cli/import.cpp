@@ -1,6 +1,7 @@
 // meshwright import launch: what a stack is launched with, as a job file.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iostream>
 #include <memory>
 
@@ -8,6 +9,7 @@
 #include "log_options.hpp"
 #include "meshwright/calibrate/run_logs.hpp"
 #include "meshwright/core/document.hpp"
+#include "meshwright/core/limits.hpp"
 #include "meshwright/core/reader.hpp"
 #include "meshwright/hardware/cluster_file.hpp"
 #include "meshwright/parallel/job.hpp"
@@ -22,12 +24,14 @@ struct Options {
   LogCompletion completion;
 };
 
-/// All that a cluster says it has; 0 for a node, of which there may be any number.
-int all_of(const LogCompletion& said, const Catalog& catalog) {
+/// All that a cluster has, in as many nodes as are said; 0 for a node, of which there may be any number.
+int all_of(const LogCompletion& said, const RunLog& launch, const Catalog& catalog) {
   if (said.cluster.empty() || said.cluster == "-" || !said.job.empty()) return 0;  // stdin is read once, by the job
-  const ClusterSpec spec = cluster_spec_of(said.cluster, "--cluster");
+  const double nodes = said.nodes > 0 ? said.nodes : std::min<double>(launch.nodes, largest_count);
+  const ClusterSpec spec = narrowed(cluster_spec_of(said.cluster, "--cluster"), static_cast<int>(nodes), 0,
+                                    said.nodes > 0 ? "--nodes" : launch.path);
   const Cluster whole = complete(spec, catalog);
-  return whole.scale_up_domains > 0 || spec.accelerators > 0 ? whole.accelerators() : 0;
+  return nodes > 0 || whole.scale_up_domains > 0 || spec.accelerators > 0 ? whole.accelerators() : 0;
 }
 
 /// No stack's configuration has all of these.
@@ -49,7 +53,7 @@ void run(const Options& o, const Globals& globals) {
   const Catalog catalog = load_catalog(globals.hardware);
   const RunLog launch = read_launch(o.file, o.framework);
   LogCompletion completion = o.completion;
-  completion.all_gpus = all_of(completion, catalog);
+  completion.all_gpus = all_of(completion, launch, catalog);
   const std::string text = job_of_log(launch, completion) + "\n";
   read_job(Reader::text(text, o.file), catalog);  // refuses what no job can be
   for (const std::string& note : launch.notes) std::cerr << wrap(note);
