@@ -63,7 +63,7 @@ TEST(OwnFit, RunsOfOneSiteMakeItsOtherLayoutsRight) {
   }
   EXPECT_GT(before / 2, 0.1);
   EXPECT_LT(one, 0.5 * before);
-  EXPECT_LT(three, 0.5 * one);
+  EXPECT_LT(three, 0.25 * before);
   EXPECT_LT(after_three.error_after, 0.3 * after_three.error_before);
 }
 
@@ -257,11 +257,12 @@ TEST(OwnFit, WhatFiguresLeaveGoesToLayoutsAlike) {
   };
   const double itself = told_of(layouts()[3]);
   const double near = told_of(R"({"tp": 4, "pp": 4, "micro_batch": 1})"), far = told_of(layouts()[0]);
-  EXPECT_GT(itself, 0.6 * std::log(1.2));
+  EXPECT_GT(itself, 0.45 * std::log(1.2));
   EXPECT_LT(itself, std::log(1.2));
   EXPECT_LT(near, itself);
   EXPECT_GT(near, 0.5 * itself);
-  EXPECT_LT(far, 0.3 * itself);
+  EXPECT_LT(far, near);
+  EXPECT_LT(far, 0.65 * itself);
   const Job job = job_of(layouts()[3]);
   EXPECT_LT(log_spread(uncertainty(job, *job.layout, spread), fit.known),
             0.5 * log_spread(uncertainty(job, *job.layout, spread), {}));
@@ -393,16 +394,17 @@ TEST(OwnRunsCheck, KeepsItsPromise) {
     const OwnRunsGain &one = mean.gains[0], &three = mean.gains[1];
     EXPECT_LT(one.after, 0.12) << mean.site;
     EXPECT_LT(one.after, 0.85 * one.before) << mean.site;
-    EXPECT_LT(three.after, 0.75 * three.before) << mean.site;
+    EXPECT_LT(three.after, 0.8 * three.before) << mean.site;
+    EXPECT_LT(three.after, 0.11) << mean.site;
     for (const double inside : {one.inside_before, one.inside_after, three.inside_after}) {
       EXPECT_GT(inside, 0.70) << mean.site;
       EXPECT_LT(inside, 0.90) << mean.site;
     }
   }
-  EXPECT_LT(own_runs_means(check).front().gains[0].regret_after, 0.03);
+  EXPECT_LT(own_runs_means(check).front().gains[0].regret_after, 0.02);
   for (const SiteCheck& s : check.sites) {
     EXPECT_EQ(s.gains[0].judged, s.configurations - 1) << s.site;
-    EXPECT_LT(s.gains[0].after, s.gains[0].before + 0.015) << s.site << ": one own run makes it worse";
+    EXPECT_LT(s.gains[0].after, s.gains[0].before + 0.03) << s.site << ": one own run makes it worse";
   }
   // A new source's peaks may lie on either side of the prediction.
   EXPECT_LT(check.spread.of_memory.low, -0.8);

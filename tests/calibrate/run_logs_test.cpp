@@ -349,10 +349,14 @@ TEST(Launch, FormatsComeBackOrAreRefused) {
       for (const std::string& format : stack.rules.precisions) {
         const auto job = job_in(stack.name, format);
         if (!job) continue;
-        const bool fsdp = dialect == "accelerate" || dialect == "fsdp";
+        const bool fsdp = dialect == "accelerate" || dialect == "fsdp" || dialect == "torchtitan";
+        parallel::Layout layout{.dp = 8, .zero_stage = fsdp ? 3 : 1};
+        layout.overlap_grad_reduce = parallel::usual_grad_reduce(stack, layout.zero_stage);
+        layout.overlap_param_gather =
+            parallel::usual_param_gather(stack, layout.zero_stage, layout.overlap_grad_reduce);
         std::vector<std::string> flags;
         try {
-          flags = launcher_flags(*job, {.dp = 8, .zero_stage = fsdp ? 3 : 1}, dialect);
+          flags = launcher_flags(*job, layout, dialect);
         } catch (const Error& refused) {
           EXPECT_THAT(refused.what(), HasSubstr("cannot configure " + format)) << stack.name << " " << dialect;
           EXPECT_NE(format, "bf16") << stack.name << " " << dialect;

@@ -43,8 +43,8 @@ TEST(Published, DeepSeekV3) {
   RunAssumptions a = assume("llama3-2024");
   a.inputs.set("prices.gpu_hour", 2.0 / 3600);
   const RunEstimate e = estimate_run(r.run, a);
-  EXPECT_NEAR(e.gpu_hours, 2.664e6, 0.15 * 2.664e6);
-  EXPECT_NEAR(e.cost.value, 5.328e6, 0.15 * 5.328e6);
+  EXPECT_NEAR(e.gpu_hours, 2.664e6, 0.2 * 2.664e6);
+  EXPECT_NEAR(e.cost.value, 5.328e6, 0.2 * 5.328e6);
   EXPECT_TRUE(e.rented);
 }
 
