@@ -171,7 +171,9 @@ TEST(AnyJobLaws, NoCliffs) {
 TEST(AnyJobLaws, PlansArePredictionsAndResourcesHelp) {
   Chance chance(21);
   for (std::size_t i = 0; i < many(200) / 25; ++i) {
-    const Job job = any_case(chance).job;
+    const AnyCase c = any_case(chance);
+    SCOPED_TRACE(told(c));
+    const Job& job = c.job;
     const auto best = [](const Job& of, int threads) { return search::search(of, {.top = 3, .threads = threads}); };
     const search::SearchResult one = best(job, 1), more_threads = best(job, 3);
     ASSERT_EQ(one.best.size(), more_threads.best.size());
