@@ -163,8 +163,9 @@ Overlap reduction(const Slot& slot, const StepConstants& c, const Entries& e, co
   }
   if (!each_pass) add(slot.trained, slot.tensors, *e.shards), add(slot.expert_trained, 0, *e.expert_data);
   // With virtual stages all chunks but one are done with their gradients (or wait for their parameters) while the
-  // pipeline passes pp micro-batches through that one.
-  const double windows = each_pass ? 1 : 1 + (l.pp - 1.0) * (l.vp - 1.0) / l.vp;
+  // pipeline passes pp micro-batches, or as many as there are, through that one.
+  const double others = std::min(l.pp, micro_batches(c.global_batch, l)) - 1;
+  const double windows = each_pass ? 1 : 1 + others * (l.vp - 1.0) / l.vp;
   // What a window hides already it cannot hide again.
   const Seconds left = std::max(Seconds{}, beside(slot, slot.backward) - slot.backward_hides);
   const double times = reductions(c, l);

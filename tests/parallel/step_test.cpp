@@ -140,6 +140,16 @@ TEST(Step, AHeadInFp32TakesItsTime) {
   EXPECT_THROW(with_recipe(job, R"({"precision": {"head": "int4"}})"), Error);
 }
 
+// A batch of one micro-batch: no other passes through the last chunk while the rest of the gradients is reduced.
+TEST(Step, ChunksHideReductionsBehindTheMicroBatchesThereAre) {
+  const Job job = job_on("dgx-h100", 64, llama_8b(), 8192, 16);
+  const Layout l{.pp = 4, .vp = 8, .dp = 16, .zero_stage = 1};
+  const auto taken = [&](double factor) {
+    return total(step_of(scaled(job, Resource::compute, factor), l).time).value();
+  };
+  for (const double factor : {1.1, 1.5, 2.0}) EXPECT_LE(taken(factor), 1.001 * taken(1)) << factor;
+}
+
 TEST(Step, FasterPartsAreNeverSlower) {
   const Job job = job_on("dgx-h100", 64, llama_8b(), 8192, 128);
   for (const Layout& l : layouts_of_64()) {
