@@ -277,8 +277,9 @@ void bind_planned(py::module_& module) {
       .def("__iter__", [](const Planned& p) { return py::iter(py::cast(predictions_of(p.result))); })
       .def_property_readonly("helps", list("helps"),
                              "What a tenth more of each resource would gain, the most helpful first")
-      .def_property_readonly("alternatives", list("alternatives"),
-                             "Other batches and accelerator counts that run, or do as well")
+      .def_property_readonly(
+          "alternatives", list("alternatives"),
+          "Other batches and accelerator counts that run, or do as well; a layout that is surer to fit")
       .def_property_readonly(
           "why_not",
           [](const Planned& p) { return p.why_not.empty() ? std::optional<std::string>() : std::optional(p.why_not); },

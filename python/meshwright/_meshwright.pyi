@@ -872,7 +872,7 @@ class Plan:
     @property
     def alternatives(self) -> list[dict[str, typing.Any]]:
         """
-        Other batches and accelerator counts that run, or do as well
+        Other batches and accelerator counts that run, or do as well; a layout that is surer to fit
         """
     @property
     def helps(self) -> list[dict[str, typing.Any]]:

@@ -86,14 +86,28 @@ void fit_totals(std::span<const LeftOutError> errors, double TraitSpread::*membe
   }));
 }
 
-Tails tails_of(const std::vector<double>& sizes) {
-  return {nearest_quantile(sizes, 0.1), nearest_quantile(sizes, 0.9)};
+/// An error in standard deviations, and how much it counts.
+using Sized = std::pair<double, double>;
+
+/// Where 10 % and 90 % of the weight lie.
+Tails tails_of(std::vector<Sized> sizes) {
+  if (sizes.empty()) return {};
+  std::ranges::sort(sizes);
+  double all = 0, sum = 0;
+  for (const auto& [size, weight] : sizes) all += weight;
+  Tails tails{sizes.back().first, sizes.back().first};
+  for (const auto& [size, weight] : sizes) {
+    if (sum <= 0.1 * all) tails.low = size;
+    if (sum <= 0.9 * all) tails.high = size;
+    sum += weight;
+  }
+  return tails;
 }
 
 /// Where 10 % and 90 % of the errors lie, in standard deviations that they tell themselves.
 Tails tails_of_known(const std::vector<LeftOutError>& errors, double TraitSpread::*member, const Spread& fitted) {
-  std::vector<double> sizes;
-  for (const LeftOutError& e : errors) sizes.push_back(e.error / fitted.sum(e.traits, member));
+  std::vector<Sized> sizes;
+  for (const LeftOutError& e : errors) sizes.emplace_back(e.error / fitted.sum(e.traits, member), 1);
   return tails_of(sizes);
 }
 
@@ -110,7 +124,7 @@ Tails tails_either_way(const std::vector<LeftOutError>& errors, double TraitSpre
 /// The same as the first, each in those that other sources tell (a new source is none of those that were fitted): the
 /// wider of both.
 Tails tails_of_new(const std::vector<LeftOutError>& errors, double TraitSpread::*member, const Spread& fitted) {
-  std::vector<double> sizes;
+  std::vector<Sized> sizes;
   for (std::size_t fold = 0; fold < source_folds; ++fold) {
     std::vector<LeftOutError> others = errors, own = errors;
     std::erase_if(others, [&](const LeftOutError& e) { return fold_of(*e.point) == fold; });
@@ -118,7 +132,7 @@ Tails tails_of_new(const std::vector<LeftOutError>& errors, double TraitSpread::
     if (own.empty()) continue;
     Spread spread;
     fit_totals(others, member, spread);
-    for (const LeftOutError& e : own) sizes.push_back(e.error / spread.sum(e.traits, member));
+    for (const LeftOutError& e : own) sizes.emplace_back(e.error / spread.sum(e.traits, member), 1);
   }
   const Tails own = tails_of_known(errors, member, fitted), others = tails_of(sizes);
   return {std::min(own.low, others.low), std::max(own.high, others.high)};
@@ -234,9 +248,6 @@ void fit_likeness(std::span<const Site> sites, Spread& spread) {
                spread);
 }
 
-/// An error in standard deviations, and how much it counts.
-using Sized = std::pair<double, double>;
-
 /// Errors of the other runs of the site after so many of its own, in standard deviations of what is then expected.
 void add_sizes_after(const Site& site, const Spread& spread, int count, std::vector<Sized>& sizes) {
   const std::vector<std::size_t> own = own_of(by_error(site), count);
@@ -254,21 +265,6 @@ void add_sizes_after(const Site& site, const Spread& spread, int count, std::vec
   for (Eigen::Index i = 0; i < left.size(); ++i) {
     if (std::ranges::find(at, i) == at.end()) sizes.emplace_back(left[i] / std::sqrt(variances[i]), weight);
   }
-}
-
-/// Where 10 % and 90 % of the weight lie.
-Tails tails_of(std::vector<Sized> sizes) {
-  if (sizes.empty()) return {};
-  std::ranges::sort(sizes);
-  double all = 0, sum = 0;
-  for (const auto& [size, weight] : sizes) all += weight;
-  Tails tails{sizes.back().first, sizes.back().first};
-  for (const auto& [size, weight] : sizes) {
-    if (sum <= 0.1 * all) tails.low = size;
-    if (sum <= 0.9 * all) tails.high = size;
-    sum += weight;
-  }
-  return tails;
 }
 
 /// Sites with spreads that other sources tell.

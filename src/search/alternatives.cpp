@@ -4,12 +4,15 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdlib>
 #include <iterator>
 #include <set>
 
 #include "meshwright/core/error.hpp"
 #include "meshwright/core/units.hpp"
+#include "meshwright/parallel/band.hpp"
+#include "meshwright/parallel/memory.hpp"
 
 namespace meshwright::search {
 namespace {
@@ -51,6 +54,20 @@ Alternative fewer(const Job& job, int count, Prediction prediction, const Predic
                   job.accelerators, format(other.prediction.step_time), format(best.step_time), 100 * (longer - 1),
                   100 * (more - 1));
   return other;
+}
+
+int percent_that_fits(const Prediction& p) { return static_cast<int>(std::lround(100 * p.fits_probability)); }
+
+/// What surer memory costs against the answer.
+Alternative surer(Prediction prediction, const Prediction& best) {
+  const int from = percent_that_fits(best), to = percent_that_fits(prediction);
+  const double longer = prediction.step_time / best.step_time - 1;
+  const int count = prediction.layout.accelerators();
+  const std::string on = count == best.layout.accelerators() ? "" : fmt::format(" on {} accelerators", count);
+  const std::string words = fmt::format("{} % that it fits instead of {} %: {} a step ({:+.1f} %){}, {}, {}", to, from,
+                                        format(prediction.step_time), 100 * longer, on,
+                                        format(prediction.memory.reserved), describe_layout(prediction.layout));
+  return {"memory", from, to, std::move(prediction), words};
 }
 
 /// Multiples of the data-parallel degrees that the accelerators allow, the nearest first.
@@ -191,6 +208,22 @@ std::vector<Alternative> fewer_accelerators(const Job& job, const SearchOptions&
   if (fastest) out.push_back(std::move(*fastest));
   if (cheapest && (out.empty() || out.front().to != cheapest->to)) out.push_back(std::move(*cheapest));
   return out;
+}
+
+std::optional<Alternative> with_memory_to_spare(const Job& job, const SearchOptions& asked, const Prediction& best) {
+  if (best.fit == Fit::fits) return std::nullopt;
+  SearchOptions options = best_only(asked);
+  // Nine of ten measured peaks lie below so many times the predicted one.
+  const Bytes surely = parallel::usable_memory(job) / parallel::memory_band(job).high;
+  options.max_memory = options.max_memory > Bytes{} ? std::min(options.max_memory, surely) : surely;
+  std::optional<Prediction> found = best_of(job, options);
+  if (!found) {
+    options = best_only(asked);
+    options.objective = objective("memory", "with_memory_to_spare");
+    found = best_of(job, options);
+  }
+  if (!found || percent_that_fits(*found) <= percent_that_fits(best)) return std::nullopt;
+  return surer(std::move(*found), best);
 }
 
 }  // namespace meshwright::search

@@ -6,6 +6,18 @@
 
 namespace meshwright::search {
 
+std::vector<std::pair<std::string, std::vector<std::string>>> titled_alternatives(const Plan& plan) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> out;
+  for (const Alternative& other : plan.alternatives) {
+    const char* title = plan.result.best.empty() ? "What would run"
+                        : other.what == "memory" ? "With memory to spare"
+                                                 : "Fewer accelerators";
+    if (out.empty() || out.back().first != title) out.emplace_back(title, std::vector<std::string>{});
+    out.back().second.push_back(other.words);
+  }
+  return out;
+}
+
 Plan plan(const Job& job, const PlanOptions& options) {
   Plan out;
   out.result = search(job, options.search);
@@ -24,6 +36,7 @@ Plan plan(const Job& job, const PlanOptions& options) {
     out.helps.insert(less, std::move(*help));
   }
   if (options.search.accelerators.empty()) out.alternatives = fewer_accelerators(job, options.search, best);
+  if (auto other = with_memory_to_spare(job, options.search, best)) out.alternatives.push_back(std::move(*other));
   return out;
 }
 

@@ -68,8 +68,8 @@ std::string refusals(const SearchResult& result) {
 
 std::string to_html(const Job& whole, const Plan& plan, const PlanPage& page) {
   const SearchResult& result = plan.result;
-  std::vector<std::string> others;
-  for (const Alternative& other : plan.alternatives) others.push_back(other.words);
+  std::string others;
+  for (const auto& [title, sentences] : titled_alternatives(plan)) others += paragraphs(title, sentences);
   const std::vector<std::string> why_not =
       plan.why_not ? std::vector<std::string>{plan.why_not->words} : std::vector<std::string>{};
   const Job job =
@@ -77,7 +77,7 @@ std::string to_html(const Job& whole, const Plan& plan, const PlanPage& page) {
   std::string body = job_html(job);
   if (result.interrupted) body += "<p class=\"no\">Interrupted: this is the best so far.</p>\n";
   if (result.best.empty()) {
-    body += "<p class=\"no\">No layout runs.</p>\n" + refusals(result) + paragraphs("What would run", others);
+    body += "<p class=\"no\">No layout runs.</p>\n" + refusals(result) + others;
     body += paragraphs("Why not", why_not) + assumptions_html({}, result.assumptions);
     return html_page(whole.model.name, body);
   }
@@ -86,7 +86,7 @@ std::string to_html(const Job& whole, const Plan& plan, const PlanPage& page) {
           front_chart(result);
   if (!plan.standings.words.empty()) body += paragraphs("Too close to call", {plan.standings.words});
   for (const auto& [title, sentence] : page.notes) body += paragraphs(title, {sentence});
-  body += paragraphs("Why not", why_not) + paragraphs("Fewer accelerators", others) + helps_table(plan.helps);
+  body += others + paragraphs("Why not", why_not) + helps_table(plan.helps);
   body += flags_section(page.flags) + assumptions_html(best.warnings, result.assumptions);
   return html_page(fmt::format("{} on {}", job.model.name, job.cluster.name), body);
 }

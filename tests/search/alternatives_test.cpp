@@ -1,5 +1,6 @@
 #include "meshwright/search/alternatives.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -73,6 +74,23 @@ TEST(Alternatives, AGoodBatchBesideTheNearest) {
       EXPECT_NE(side[1]->words.find("as well as any"), std::string::npos);
     }
   }
+}
+
+// Beside an answer that may not fit, the best that does with nine chances in ten; beside one that fits, nothing.
+TEST(Alternatives, ALayoutWithMemoryToSpare) {
+  const Job job = test_job("llama-3.1-405b", "dgx-h100", 2048, 8192, 2048);
+  const Prediction best = search(job).best.front().prediction;
+  ASSERT_NE(best.fit, Fit::fits);
+  const std::optional<Alternative> other = with_memory_to_spare(job, {}, best);
+  ASSERT_TRUE(other);
+  EXPECT_EQ(other->what, "memory");
+  EXPECT_EQ(other->prediction.fit, Fit::fits);
+  EXPECT_GE(other->prediction.step_time, best.step_time);
+  EXPECT_TRUE(other->words.starts_with(fmt::format("{} % that it fits instead of {} %: ", other->to, other->from)));
+  EXPECT_FALSE(with_memory_to_spare(job, {}, other->prediction));
+  SearchOptions sure;
+  sure.max_memory = other->prediction.memory.reserved;
+  EXPECT_EQ(search(job, sure).best.front().prediction.layout, other->prediction.layout);
 }
 
 // Ten percent more batch, and what a search of it finds beyond the layout at hand.

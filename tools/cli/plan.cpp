@@ -164,9 +164,9 @@ std::string said(const std::string& title, const std::vector<std::string>& sente
   return out + "\n";
 }
 
-std::vector<std::string> words_of(const std::vector<Alternative>& alternatives) {
-  std::vector<std::string> out;
-  for (const Alternative& other : alternatives) out.push_back(other.words);
+std::string alternatives_text(const Plan& plan) {
+  std::string out;
+  for (const auto& [title, sentences] : titled_alternatives(plan)) out += said(title, sentences);
   return out;
 }
 
@@ -240,7 +240,7 @@ void print_people(const Job& whole, const Plan& plan, const SearchOptions& optio
   out += waterfall_text(best) + "\n" + runners_up(result, options) + front_text(result, options);
   if (!plan.standings.words.empty()) out += said("Too close to call", {plan.standings.words});
   for (const auto& [title, words] : nearest_runs(job, best.layout)) out += said(title, {words});
-  out += why_not_text(plan.why_not) + said("Fewer accelerators", words_of(plan.alternatives)) + helps_text(plan.helps);
+  out += alternatives_text(plan) + why_not_text(plan.why_not) + helps_text(plan.helps);
   if (!runs.empty()) out += run_text(runs.front());
   if (!dialect.empty()) out += flags_text(job, best.layout, dialect);
   out += notes_text(best.warnings, result.assumptions) + work_text(result);
@@ -381,7 +381,7 @@ void run(const Options& options, const Globals& globals) {
     if (!options.json) {
       std::cout << job_text(job) << asked_for(result, wanted.search.objective) << "\n"
                 << refusals(result) << "\n"
-                << why_not_text(plan.why_not) << said("What would run", words_of(plan.alternatives));
+                << why_not_text(plan.why_not) << alternatives_text(plan);
     }
     throw Negative{no_layout(job, result)};
   }

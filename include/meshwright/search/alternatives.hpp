@@ -1,6 +1,6 @@
 #pragma once
-// Other batches and accelerator counts than those asked for: where nothing runs, the nearest that does; and fewer
-// accelerators where they do as well.
+// Other batches and accelerator counts than those asked for: where nothing runs, the nearest that does; fewer
+// accelerators where they do as well; and a layout with memory to spare where the best may not fit.
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,8 +11,8 @@ namespace meshwright::search {
 
 /// Another question, and its answer.
 struct Alternative {
-  std::string what;  ///< "global_batch", "accelerators"
-  int from = 0, to = 0;
+  std::string what;       ///< "global_batch", "accelerators", "memory"
+  int from = 0, to = 0;   ///< of "memory": percent that it fits
   Prediction prediction;  ///< the best layout there
   std::string words;      ///< "global batch 2,048 instead of 2,000: 5.05 s a step"
 };
@@ -28,5 +28,9 @@ std::vector<Alternative> nearest_that_run(const Job& job, const SearchOptions& o
 /// the one that takes the fewest accelerator-seconds if they are at least 5 % fewer. Only tried where the count is odd
 /// for the machine: nodes that are no power of two, or a scale-up domain that is cut.
 std::vector<Alternative> fewer_accelerators(const Job& job, const SearchOptions& options, const Prediction& best);
+
+/// Where `best` is not sure to fit (Fit::fits): the best layout that is, else the one with the least memory. Nothing
+/// where that is `best`.
+std::optional<Alternative> with_memory_to_spare(const Job& job, const SearchOptions& options, const Prediction& best);
 
 }  // namespace meshwright::search
