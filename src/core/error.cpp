@@ -40,8 +40,11 @@ std::string joined(const std::string& where, const std::string& what) {
 
 Error::Error(std::string where, std::string what_happened)
     : std::runtime_error(joined(where, what_happened)),
-      where_(one_line(where)),
-      what_happened_(one_line(what_happened)) {}
+      where_(std::move(where)),
+      what_happened_(std::move(what_happened)) {
+  where_ = one_line(where_);
+  what_happened_ = one_line(what_happened_);
+}
 
 std::string nearest(std::string_view found, std::span<const std::string> valid) {
   const std::string wanted = found.size() <= longest_name ? folded_name(found) : "";
