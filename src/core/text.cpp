@@ -65,9 +65,9 @@ std::string printable(std::string_view text, std::size_t most) {
 
 std::string abridged(std::string_view text, std::size_t most) {
   // Of what is far too long, no more than what may be shown is looked at.
-  const std::string shown =
-      text.size() > 2 * most ? printable(text.substr(0, most), most) + printable(text.substr(text.size() - most), most)
-                             : printable(text, text.size());
+  std::string shown = text.size() > 2 * most
+                          ? printable(text.substr(0, most), most) + printable(text.substr(text.size() - most), most)
+                          : printable(text, text.size());
   if (shown.size() <= most) return shown;
   const auto continues = [&](std::size_t at) { return (static_cast<unsigned char>(shown[at]) & 0xc0) == 0x80; };
   std::size_t head = most / 2, tail = shown.size() - most / 2;
