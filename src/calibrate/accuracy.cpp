@@ -58,6 +58,24 @@ std::string outliers(std::span<const RunCheck> checks, std::size_t count) {
   return rows;
 }
 
+/// Of runs that ran, by stack: those with a wrong answer first.
+std::string fits_table(std::span<const RunCheck> checks) {
+  const auto by_stack = fits_by_stack(checks);
+  std::vector<std::pair<std::string, FitFigures>> rows(by_stack.begin(), by_stack.end());
+  std::ranges::stable_sort(rows, std::ranges::greater{}, [](const auto& row) {
+    return std::pair{row.second.of(Fit::does_not_fit), row.second.ran};
+  });
+  std::string out =
+      "| stack | runs | fits or likely | borderline | unlikely | does not fit | the same as resolved | left open |\n"
+      "|---|---|---|---|---|---|---|---|\n";
+  for (const auto& [stack, f] : rows) {
+    out +=
+        fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} |\n", stack, f.ran, f.of(Fit::fits) + f.of(Fit::likely),
+                    f.of(Fit::borderline), f.of(Fit::unlikely), f.of(Fit::does_not_fit), f.refused_as_resolved, f.open);
+  }
+  return out + "\n";
+}
+
 /// What the shipped fit reports of groups that it had not seen.
 std::string left_out_figures() {
   const Reader fit = Reader::text(embedded_fitted().front().content, "data/fitted/runs.json").at("fit");
@@ -104,7 +122,14 @@ std::string accuracy_markdown(std::span<const RunCheck> checks) {
   }
   out += "## Left out\n\n";
   for (const auto& [why, count] : reasons) out += fmt::format("- {}: {}\n", count, why);
-  return out + "\n## Furthest off, tier A\n\n" + outliers(checks, 25);
+  out +=
+      "\n## Device memory of what ran\n\n"
+      "What the memory model answers for every run that is predicted here; all of them ran. *Does not fit* is a "
+      "confident wrong answer. Where a record leaves open what memory asks for (recompute, the ZeRO stage, sequence "
+      "parallelism, the micro-batch), it may have run what a rule makes of it or what takes the least memory, each "
+      "alike likely; *as resolved*: by the rule alone.\n\n" +
+      fits_table(checks);
+  return out + "## Furthest off, tier A\n\n" + outliers(checks, 25);
 }
 
 }  // namespace meshwright::calibrate

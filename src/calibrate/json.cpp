@@ -1,5 +1,6 @@
 #include "meshwright/calibrate/json.hpp"
 #include "core/json_text.hpp"
+#include "meshwright/parallel/memory.hpp"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -21,7 +22,10 @@ Json prediction_object(const RunCheck& c) {
                  {"comm_share", p.comm_share},
                  {"mfu", p.mfu},
                  {"p10_s", p.p10.value()},
-                 {"p90_s", p.p90.value()}};
+                 {"p90_s", p.p90.value()},
+                 {"fit", name(fit(c.fits_probability))},
+                 {"fits_probability", c.fits_probability},
+                 {"memory_open", c.memory_open}};
   Json& terms = object["breakdown"] = Json::object();
   describe(p.time, [&](const char* term, Seconds time) { terms[std::string(term) + "_s"] = time.value(); });
   return object;
@@ -53,6 +57,14 @@ Json figures_object(const ErrorFigures& f) {
           {"baseline_mape", figure(f.baseline)}};
 }
 
+Json fits_object(const FitFigures& f) {
+  Json object = {{"count", f.ran}};
+  for (std::size_t i = 0; i < fit_names.size(); ++i) object[std::string(fit_names[i])] = f.answers[i];
+  object["memory_open"] = f.open;
+  object["does not fit as resolved"] = f.refused_as_resolved;
+  return object;
+}
+
 }  // namespace
 
 std::vector<std::pair<std::string, ErrorFigures>> in_reading_order(const std::map<std::string, ErrorFigures>& groups) {
@@ -78,6 +90,8 @@ std::string to_json(std::span<const RunCheck> checks) {
   document["summary"] = {{"count", checks.size()}, {"skipped", skipped}};
   for (const char* key : {"mape", "median_ape", "p90_ape"}) document["summary"][key] = figures[key];
   document["summary"]["by_group"] = by_group;
+  Json& fits = document["summary"]["device_memory"] = Json::object();
+  for (const auto& [stack, of] : fits_by_stack(checks)) fits[stack] = fits_object(of);
   return json_text(document);
 }
 

@@ -120,4 +120,17 @@ void resolve_choices(const Reader& record, const UsualChoices& usual, const std:
   l.ep_comm_overlap = l.ep > 1 && flags && flags->boolean_or("ep_comm_overlap", false);
 }
 
+std::optional<Layout> lightest_layout(const Reader& record, const std::optional<Reader>& flags,
+                                      const Layout& resolved) {
+  const Reader said = record.at("layout");
+  const auto open = [&](std::string_view key) { return !said.has(key) && !(flags && flags->has(key)); };
+  Layout l = resolved;
+  // "custom" says that something is done again, of which modules or layers it does not.
+  if (open("recompute") || said.string_or("recompute", "") == "custom") l.recompute = Recompute::full;
+  if (open("zero_stage")) l.zero_stage = std::max(l.zero_stage, 1);  // more shards of a stack are told by its name
+  if (open("sequence_parallel")) l.sequence_parallel = l.tp > 1;
+  if (open("micro_batch")) l.micro_batch = 1;
+  return l == resolved ? std::nullopt : std::optional(l);
+}
+
 }  // namespace meshwright::calibrate

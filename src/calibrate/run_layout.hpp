@@ -14,6 +14,9 @@ std::string resolve_degrees(const Reader& record, const UsualChoices& usual, Job
 /// Fills the choices that go with the degrees; `flags` are what the record's flags say of them.
 void resolve_choices(const Reader& record, const UsualChoices& usual, const std::optional<Reader>& flags, JobSpec& spec,
                      Layout& layout);
+/// What the record's words allow of the resolved layout that takes the least memory; nothing where they leave nothing
+/// open that memory asks for (recompute, the ZeRO stage, sequence parallelism, the micro-batch).
+std::optional<Layout> lightest_layout(const Reader& record, const std::optional<Reader>& flags, const Layout& resolved);
 /// The record's model object; nothing where its shape was not published.
 std::optional<Transformer> model_of_record(const Reader& model, std::string& why_not);
 

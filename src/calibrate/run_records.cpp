@@ -106,6 +106,7 @@ void read_job_of_record(const Reader& record, const Catalog& catalog, RunRecord&
     return;
   }
   run.layout.stage_split = usual_stage_split(run.job.model.layers, run.job.framework, run.layout.pp, run.layout.vp);
+  run.lightest = lightest_layout(record, flags.layout, run.layout);
 }
 
 void read_into(const Reader& record, const Catalog& catalog, RunRecord& run) {
@@ -135,6 +136,12 @@ std::vector<Reader> published_runs() {
     }
   }
   return records;
+}
+
+double fits_probability(const RunRecord& run) {
+  const double resolved = parallel::fits_probability(run.job, memory(run.job, run.layout));
+  if (!run.lightest) return resolved;
+  return (resolved + parallel::fits_probability(run.job, memory(run.job, *run.lightest))) / 2;
 }
 
 bool is_run_record(const Reader& record) {

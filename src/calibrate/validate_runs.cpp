@@ -55,6 +55,7 @@ RunCheck check_run(const RunRecord& run) {
     check.logged_peak = logged_peak(run.job, run.layout);
     check.peak_memory_error = *check.logged_peak / *run.measured.peak_memory - 1;
   }
+  check.fits_probability = fits_probability(run), check.memory_open = run.lightest.has_value();
   check.counted = run.task == pretraining && run.state.empty() && !run.unknown_stack;
   return check;
 }
@@ -116,6 +117,21 @@ std::vector<std::optional<double>> constant_rate_errors(std::span<const RunCheck
     }
   }
   return errors;
+}
+
+std::map<std::string, FitFigures> fits_by_stack(std::span<const RunCheck> checks) {
+  std::map<std::string, FitFigures> figures;
+  for (const RunCheck& c : checks) {
+    if (!c.prediction) continue;
+    for (const std::string& stack : {std::string("all"), c.framework}) {
+      FitFigures& f = figures[stack];
+      ++f.ran;
+      ++f.answers[static_cast<std::size_t>(fit(c.fits_probability))];
+      f.open += c.memory_open ? 1 : 0;
+      f.refused_as_resolved += c.prediction->fit == Fit::does_not_fit ? 1 : 0;
+    }
+  }
+  return figures;
 }
 
 std::map<std::string, ErrorFigures> figures_by_group(std::span<const RunCheck> checks) {

@@ -124,17 +124,36 @@ Bytes run_ahead(const MemoryConstants& c, const LayerMemory& layers, const Stage
   return layout.pp == 1 ? queue : std::min(queue, std::max(0, waiting) * pass);
 }
 
+/// Allocated before the first step: weights on their way into the buffers of a sharded optimizer, which stand beside
+/// them with the gradients'; later weights and states, with gradients of zero to make the optimizer allocate them.
+Bytes before_first_step(const MemoryConstants& c, const Memory& m, const Held& held, const Layout& layout) noexcept {
+  const StackStartUp& s = c.start_up;
+  Bytes copied, zeros;
+  if (layout.zero_stage == 1) {
+    copied = Bytes::base(s.weight_copies * c.parameter_bytes * (held.trained + held.expert_trained));
+  } else if (layout.zero_stage == 3 && c.optimizer_bytes > 0) {
+    const StateRanks ranks = state_ranks(layout, c.expert_fold);
+    const double share = held.trained / ranks.dense + held.expert_trained / ranks.experts;
+    const double a_time = s.zero_gradients_most > 0 ? std::min(share, s.zero_gradients_most) : share;
+    zeros = Bytes::base(s.zero_gradient_bytes * a_time);
+  }
+  return std::max(m.weights + m.gradients + copied, m.weights + m.optimizer + zeros);
+}
+
 Memory of_stage(const MemoryConstants& c, const LayerMemory& layers, const StageKind& stage, double copies,
                 const Layout& layout) noexcept {
   Memory m;
   m.stage = stage.first;
-  add_states(m, c, layers, stage, held_by(layers, stage), layout);
+  const Held held = held_by(layers, stage);
+  add_states(m, c, layers, stage, held, layout);
   add_activations(m, c, layers, stage, copies, layout);
   for (Bytes Memory::*part : {&Memory::activations, &Memory::logits, &Memory::buffers, &Memory::update})
     m.*part = c.work_memory * (m.*part);
   m.context = c.context;
   m.update = std::max(Bytes{}, m.update - m.activations - m.logits);
   m.allocated = m.weights + m.gradients + m.optimizer + m.activations + m.logits + m.update + m.buffers;
+  m.start_up = std::max(Bytes{}, before_first_step(c, m, held, layout) - m.allocated);
+  m.allocated += m.start_up;
   const Bytes states = m.weights + m.gradients + m.optimizer;
   m.reserved = states + c.fragmentation * (m.allocated - states) + m.context;
   const Bytes ahead = run_ahead(c, layers, stage, layout), room = c.usable - m.reserved;
@@ -197,6 +216,7 @@ MemoryConstants memory_constants(const Job& job) {
           .moves_activations = r.offload.activations,
           .moved_layers = r.offload.activation_layers,
           .global_batch = job.global_batch,
+          .start_up = job.framework.start_up,
           .run_ahead_blocks = job.framework.memory.run_ahead_blocks,
           .work_memory = job.framework.work_memory};
 }
@@ -227,6 +247,17 @@ std::vector<Memory> memory_by_stage(const Job& job, const Layout& layout) {
     stages.push_back(of_stage(constants, layers, stage, copies, layout));
   }
   return stages;
+}
+
+Bytes host_start_up(const Job& job, const Layout& layout) {
+  const StackStartUp& s = job.framework.start_up;
+  if (s.host_weight_bytes <= 0 || layout.zero_stage >= s.host_stages) return {};
+  const int ranks = std::min(job.cluster.node.accelerators, job.accelerators);
+  double parameters = 0;  // of a rank's stage: pipelines and tensor ranks build their own part
+  for (const StagePlace& stage : placement(job, layout).stages) {
+    parameters = std::max(parameters, stage.parameters.dense + stage.parameters.experts);
+  }
+  return Bytes::base(ranks * s.host_weight_bytes * parameters);
 }
 
 Bytes logged_peak(const Job& job, const Layout& layout) {

@@ -23,7 +23,7 @@ std::string state(const Job& job, const Prediction& p, double bytes, int least) 
   return text;
 }
 
-constexpr std::array<MemoryField, 8> table = {{
+constexpr std::array<MemoryField, 9> table = {{
     {.name = "weights",
      .value = &Memory::weights,
      .advice = "more tensor, expert or pipeline ranks, or ZeRO 3, share them",
@@ -70,6 +70,13 @@ constexpr std::array<MemoryField, 8> table = {{
      .advice = "smaller gather and reduce buckets help",
      .formula = [](const Job& job,
                    const Prediction&) { return "buckets and what is gathered, by " + job.framework.name; }},
+    {.name = "start_up",
+     .value = &Memory::start_up,
+     .advice = "more tensor, expert or pipeline ranks hold less of the model before the first step; a step takes less",
+     .formula =
+         [](const Job& job, const Prediction&) {
+           return "beyond a step's peak, before the first one, by " + job.framework.name;
+         }},
     {.name = "context",
      .value = &Memory::context,
      .advice = "",

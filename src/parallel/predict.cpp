@@ -59,6 +59,22 @@ void add_host_memory(Prediction& p, const Job& job) {
                                    has > Bytes{} ? format(has) : "what nobody says of " + job.cluster.node.name));
 }
 
+/// What stands before the first step, where that decides: on the device, or in host memory where ranks build the model.
+void add_start_up(Prediction& p, const Job& job) {
+  if (p.memory.start_up > Bytes{} && p.fit != Fit::fits) {
+    p.warnings.push_back(
+        fmt::format("device memory: the peak is before the first step, {} above any step's; more tensor, "
+                    "expert or pipeline ranks hold less of the model then",
+                    format(p.memory.start_up)));
+  }
+  const Bytes built = host_start_up(job, p.layout), has = job.cluster.node.host_memory;
+  if (has <= Bytes{} || built <= (1 - hardware::host_memory().left_to_others) * has) return;
+  p.warnings.push_back(
+      fmt::format("host memory: {} a node, of {}, where every rank builds its weights there before the "
+                  "first step; build them on the meta device, or load them on one rank of a node",
+                  format(built), format(has)));
+}
+
 void add_warnings(Prediction& p, const Job& job) {
   if (p.comm_share > 0.2) {
     const StepField& most = largest_communication(p.time);
@@ -78,6 +94,7 @@ void add_warnings(Prediction& p, const Job& job) {
                                      format(p.memory.*most.value), most.advice));
   }
   add_host_memory(p, job);
+  add_start_up(p, job);
   if (!trains_with(job.framework, job.precision)) {
     p.warnings.push_back(fmt::format("precision: {} is not known to train in {}, but in {}", job.framework.name,
                                      job.precision.name, fmt::join(job.framework.rules.precisions, ", ")));

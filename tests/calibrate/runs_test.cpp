@@ -120,6 +120,28 @@ TEST(RunRecords, OpenRecomputeOfPaxIsWhatFits) {
   EXPECT_EQ(recompute(16), Recompute::full);
 }
 
+// What a source leaves open may have been done: a run that ran is not refused for a choice that it does not state.
+TEST(RunRecords, RefusalsCountWhatIsLeftOpen) {
+  const auto run = [](const std::string& more) {
+    return read(
+        record_text(R"({"tp": 1, "pp": 1, "micro_batch": 2, "global_batch": 16, "zero_stage": 1, "framework": "nemo")" +
+                    more + "}"));
+  };
+  const RunRecord open = run(""), said = run(R"(, "recompute": "none")"), custom = run(R"(, "recompute": "custom")");
+  ASSERT_TRUE(open.lightest.has_value());
+  EXPECT_EQ(open.lightest->recompute, Recompute::full);
+  EXPECT_EQ(open.lightest->micro_batch, 2) << "which is stated";
+  EXPECT_FALSE(said.lightest.has_value());
+  EXPECT_EQ(custom.lightest.value_or(Layout{}).recompute, Recompute::full) << "of modules that are not named";
+  const double kept = fits_probability(said), full = fits_probability(run(R"(, "recompute": "full")"));
+  ASSERT_GT(full, kept);
+  EXPECT_DOUBLE_EQ(fits_probability(open), (kept + full) / 2);
+  EXPECT_TRUE(check_run(open).memory_open);
+  const auto figures = fits_by_stack(std::vector<RunCheck>{check_run(open), check_run(said)});
+  EXPECT_EQ(figures.at("nemo").ran, 2);
+  EXPECT_EQ(figures.at("all").open, 1);
+}
+
 // MLPerf submissions of MangoBoost: ACG full, ACM block, ACL 21.
 TEST(RunRecords, RecomputeOfSomeLayersIsRead) {
   const auto layers = [](const std::string& recompute, const std::string& detail) {

@@ -283,6 +283,77 @@ TEST(Memory, AnUpdateAddsOnlyWhatThePassesDidNotHold) {
             few.weights + few.gradients + few.optimizer + few.activations + few.logits + few.update + few.buffers);
 }
 
+// Megatron Core, core/distributed/param_and_grad_buffer.py: with the distributed optimizer, bf16 weights stand beside
+// the bf16 buffer that they are copied into and the fp32 gradients: 8 bytes a parameter, before any state is there.
+TEST(Published, WeightsOnTheirWayIntoBuffers) {
+  const Job job = test_job(llama_8b(), 64, 512, 64);
+  const Memory short_ones = memory(job, {.dp = 64, .recompute = Recompute::full});
+  EXPECT_GT(short_ones.start_up, Bytes{});
+  EXPECT_NEAR(short_ones.allocated / (short_ones.weights / 2), 8, 1e-9);
+  EXPECT_GT(short_ones.reserved, short_ones.allocated) << "it has to fit";
+  EXPECT_EQ(memory(job, {.dp = 64, .zero_stage = 0, .recompute = Recompute::full}).start_up, Bytes{})
+      << "without buffers of weights";
+  EXPECT_EQ(memory(test_job(llama_8b(), 64, 32768, 64), {.dp = 64}).start_up, Bytes{}) << "a step takes more";
+  EXPECT_EQ(memory(with_stack(job, [](Framework& stack) { stack.start_up = {}; }), {.dp = 64}).start_up, Bytes{});
+}
+
+TEST(Memory, APeakBeforeTheFirstStepDecides) {
+  const Job job = test_job(llama_8b(), 64, 512, 64);
+  const Layout layout{.dp = 64, .recompute = Recompute::full};
+  const Memory m = memory(job, layout);
+  const Job small = with_capacity(job, m.reserved.value() / job.framework.memory.usable);
+  const Prediction p = predict(small, layout);
+  EXPECT_NE(p.fit, Fit::fits);
+  EXPECT_THAT(p.warnings, testing::Contains(testing::HasSubstr("the peak is before the first step")));
+  EXPECT_THAT(predict(job, layout).warnings, testing::Not(testing::Contains(testing::HasSubstr("first step"))));
+}
+
+// DeepSpeed, runtime/zero/stage3.py, initialize_optimizer_states: one fp32 gradient buffer of the largest sub-group.
+TEST(Memory, GradientsOfZeroOfASubGroupMakeOptimizerStates) {
+  const Job job = test_job(llama_8b(), 8, 512, 8, "deepspeed");
+  const Layout layout{.dp = 8, .zero_stage = 3, .recompute = Recompute::full};
+  EXPECT_EQ(memory(job, layout).start_up, Bytes{}) << "gradients and buffers of a step take more";
+  const auto beside = [&](double most) {
+    const Memory m = memory(with_stack(job,
+                                       [&](Framework& stack) {
+                                         stack.start_up = {.zero_gradient_bytes = 1000, .zero_gradients_most = most};
+                                       }),
+                            layout);
+    return (m.allocated - m.weights - m.optimizer).value();
+  };
+  EXPECT_NEAR(beside(1e8), 1e11, 1);
+  EXPECT_GT(beside(0), 5 * beside(1e8)) << "the share of a billion parameters";
+  EXPECT_EQ(beside(0), beside(1e12));
+}
+
+// huggingface/transformers, pull request 25107: each process of a node loads the model in fp32, 160 GB each of a model
+// of 40 B; DeepSpeed's ZeRO 1 and 2 flatten two bf16 copies on the host, and ZeRO 3 shards weights as they are built.
+TEST(Published, HostMemoryOfRanksThatBuildTheModel) {
+  const auto whole = [](const char* stack) {
+    return memory(test_job(llama_8b(), 8, 4096, 64, stack), {.dp = 8, .zero_stage = 0}).weights;
+  };
+  const auto built = [](const char* stack, int zero_stage) {
+    return host_start_up(test_job(llama_8b(), 8, 4096, 64, stack), {.dp = 8, .zero_stage = zero_stage}).value();
+  };
+  const double fsdp = 8 * whole("pytorch-fsdp").value(), zero = 8 * 2 * whole("deepspeed").value();
+  EXPECT_NEAR(built("pytorch-fsdp", 3), fsdp, 1e-9 * fsdp);
+  EXPECT_NEAR(built("deepspeed", 2), zero, 1e-9 * zero);
+  EXPECT_EQ(built("deepspeed", 3), 0);
+  EXPECT_EQ(built("torchtitan", 3), 0) << "on the meta device";
+  EXPECT_EQ(built("megatron-core", 1), 0) << "on the device";
+}
+
+TEST(Memory, AHostThatCannotBuildTheModelIsWarnedOf) {
+  const auto warnings = [](double bytes) {
+    return predict(with(test_job(llama_8b(), 8, 4096, 64, "pytorch-fsdp"),
+                        [&](JobSpec& spec) { spec.cluster.node.host_memory = Bytes::base(bytes); }),
+                   {.dp = 8, .zero_stage = 3})
+        .warnings;
+  };
+  EXPECT_THAT(warnings(200e9), testing::Contains(testing::HasSubstr("where every rank builds its weights")));
+  EXPECT_THAT(warnings(2e12), testing::Not(testing::Contains(testing::HasSubstr("every rank builds"))));
+}
+
 // DeepSpeed, estimate_zero3_model_states_mem_needs: 16 bytes a parameter in host memory, over all nodes.
 TEST(Published, HostMemoryOfAnOffloadedOptimizer) {
   const auto job = [](int accelerators) {

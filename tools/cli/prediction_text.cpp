@@ -26,7 +26,8 @@ std::string layout_text(const Prediction& p) {
 
 std::string fit_text(const Job& job, const Prediction& p) {
   const Bytes usable = usable_memory(job), margin = usable - p.memory.reserved;
-  const std::string used = fmt::format("{} of {} usable", format(p.memory.reserved), format(usable));
+  const std::string used = fmt::format("{} of {} usable{}", format(p.memory.reserved), format(usable),
+                                       p.memory.start_up > Bytes{} ? ", before the first step" : "");
   if (p.fit == Fit::fits) return fmt::format("{}: fits, {} to spare", used, format(margin));
   if (more_than_host(job.cluster.node.host_memory, p.memory)) {
     return fmt::format("{}, but {} of {} of the host: does not fit", used, format(p.memory.host),

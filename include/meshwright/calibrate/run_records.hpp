@@ -26,6 +26,8 @@ struct RunRecord {
   std::optional<std::string> skipped;  ///< why it is not predicted; then job and layout are not filled
   Job job;                             ///< with every null that a rule resolved among its assumptions
   Layout layout;
+  std::optional<Layout> lightest;  ///< with what the record leaves open as it takes the least memory; nothing where it
+                                   ///< leaves nothing open that memory asks for
   MeasuredRun measured;
 };
 
@@ -38,6 +40,10 @@ bool is_run_record(const Reader& record);
 /// measured. A stack that no profile knows is predicted as any stack, and tagged. Throws Error for a record that is
 /// malformed.
 RunRecord read_run_record(const Reader& record, const Catalog& catalog);
+
+/// The probability that the device's memory holds the run. Of a record that leaves choices open the mean over what a
+/// rule made of them and what takes the least memory: it may have run either.
+double fits_probability(const RunRecord& run);
 
 /// The published runs that ship with the library (data/runs), one Reader a record.
 std::vector<Reader> published_runs();

@@ -1,5 +1,6 @@
 #pragma once
 // Predictions beside measured training runs: per record, per group, and beside the simplest model there is.
+#include <array>
 #include <map>
 #include <optional>
 #include <span>
@@ -22,6 +23,8 @@ struct RunCheck {
   std::optional<double> step_time_error;    ///< predicted / measured - 1
   std::optional<Bytes> logged_peak;         ///< predicted, as the stack logs it: allocated or reserved, rank 0 or worst
   std::optional<double> peak_memory_error;  ///< predicted / measured - 1
+  double fits_probability = 1;              ///< over what the record leaves open (run_records.hpp)
+  bool memory_open = false;                 ///< whether it leaves anything open that memory asks for
   std::optional<std::string> skipped;
   int node_accelerators = 1;
   /// Whether the record counts in headline figures: a pre-training step of a job that was not sick. Never the error.
@@ -49,6 +52,17 @@ std::vector<std::optional<double>> constant_rate_errors(std::span<const RunCheck
 /// Figures by group ("framework:nemo", "device:H100-SXM5-80GB", "set:dgxc", "tier:A", "all", ...), over step times.
 /// Sick jobs are left out, except in the groups named "... with sick jobs".
 std::map<std::string, ErrorFigures> figures_by_group(std::span<const RunCheck> checks);
+
+/// What the memory model says of runs that ran.
+struct FitFigures {
+  int ran = 0;
+  std::array<int, fit_names.size()> answers{};  ///< by Fit
+  int open = 0;                                 ///< records that leave open what memory asks for
+  int refused_as_resolved = 0;                  ///< does_not_fit by the rules' choices alone
+  int of(Fit fit) const noexcept { return answers[static_cast<std::size_t>(fit)]; }
+};
+/// By stack, and "all". What ran and is called does_not_fit is a confident wrong answer.
+std::map<std::string, FitFigures> fits_by_stack(std::span<const RunCheck> checks);
 
 /// docs/accuracy.md: figures by group, the baseline beside them, and the records that are furthest off.
 std::string accuracy_markdown(std::span<const RunCheck> checks);

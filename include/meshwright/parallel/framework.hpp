@@ -46,6 +46,7 @@ struct Framework {
   StackRules rules;
   StackDefaults defaults;
   StackMemory memory;
+  StackStartUp start_up;
   StackOverlap overlap;
   StackHost host;
   StackLaunch launch;
@@ -63,6 +64,7 @@ constexpr void describe(PartOf<Framework> auto& stack, V&& visit) {
   visit("rules", stack.rules);
   visit("defaults", stack.defaults);
   visit("memory", stack.memory);
+  visit("start_up", stack.start_up);
   visit("overlap", stack.overlap);
   visit("host", stack.host);
   visit("launch", stack.launch);

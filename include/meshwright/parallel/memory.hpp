@@ -59,6 +59,7 @@ struct MemoryConstants {
   bool moves_activations = false;  ///< to host memory, all but two blocks'
   int moved_layers = 0;            ///< of so many blocks of a stage only; 0 = of all
   int global_batch = 0;
+  StackStartUp start_up;
   double run_ahead_blocks = 0;  ///< that a host ahead of the GPU is ahead at most (StackMemory)
   double work_memory = 1;       ///< what comes and goes over what operators keep (Framework::work_memory)
 };
@@ -74,6 +75,8 @@ Bytes usable_memory(const Job& job);
 ///   update     what the optimizer's intermediates take beyond the activations and logits of the passes, which are gone
 ///   by
 ///              then;
+///   start_up   what stands before the first step beyond all that a step needs (StackStartUp): the larger of both peaks
+///              has to fit;
 ///   reserved   fragmentation on what comes and goes, context, and what the host's running ahead holds of gathered
 ///   inputs:
 ///              of as many blocks as the queue of launches holds, with a pipeline of the warm-up but two. That part
@@ -88,6 +91,10 @@ std::vector<Memory> memory_by_stage(const Job& job, const Layout& layout);
 /// The peak that the stack's own log shows, to compare with a measured one: allocated or reserved bytes, of the worst
 /// stage or of the first one where only rank 0 writes it (nanotron).
 Bytes logged_peak(const Job& job, const Layout& layout);
+
+/// What the ranks of one node hold in host memory while they build the model there, before the first step; 0 where it
+/// is built on the devices, or sharded as it is built.
+Bytes host_start_up(const Job& job, const Layout& layout);
 
 /// Whether more is moved to the host than its `capacity`; never where that is 0, which nobody says.
 inline bool more_than_host(Bytes capacity, const Memory& memory) noexcept {

@@ -64,6 +64,7 @@ const StepField& largest_communication(const StepTime& time) noexcept;
 /// Bytes of one device at the worst stage.
 struct Memory {
   Bytes weights, gradients, optimizer, activations, logits, update, buffers, context;
+  Bytes start_up{};   ///< what stands before the first step, beyond all that a step needs: 0 where a step takes more
   Bytes host{};       ///< what the ranks of one node hold in host memory: states and activations moved there
   int stage = 0;      ///< the worst one
   Bytes allocated{};  ///< sum without context

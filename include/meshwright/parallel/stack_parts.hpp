@@ -102,6 +102,18 @@ struct StackMemory {
   bool logs_first_stage = false;  ///< its log shows the memory of rank 0 only
 };
 
+/// What it holds before the first step and lets go of; 0 = nothing.
+struct StackStartUp {
+  double weight_copies = 0;  ///< of a rank's trained weights, while they go into the buffers of a sharded optimizer
+                             ///< (ZeRO 1), which stand beside them with the gradients'
+  double zero_gradient_bytes = 0;  ///< of a parameter of a rank's share under ZeRO 3: gradients of zero with which the
+                                   ///< optimizer is made to allocate its states
+  double zero_gradients_most = 0;  ///< of so many parameters at a time; 0 = of all
+  double host_weight_bytes = 0;  ///< of a parameter before ZeRO, in host memory of every rank that builds the model or
+                                 ///< its buffers there
+  int host_stages = 3;           ///< below this ZeRO stage; from it on, weights are sharded as they are built
+};
+
 /// What it hides behind compute.
 struct StackOverlap {
   bool tp_backward = true;          ///< input gradients' reduction runs beside weight-gradient GEMMs
@@ -210,6 +222,14 @@ constexpr void describe(PartOf<StackMemory> auto& p, V&& visit) {
   visit("usable", p.usable);
   visit("logs_allocated", p.logs_allocated);
   visit("logs_first_stage", p.logs_first_stage);
+}
+template <class V>
+constexpr void describe(PartOf<StackStartUp> auto& p, V&& visit) {
+  visit("weight_copies", p.weight_copies);
+  visit("zero_gradient_bytes", p.zero_gradient_bytes);
+  visit("zero_gradients_most", p.zero_gradients_most);
+  visit("host_weight_bytes", p.host_weight_bytes);
+  visit("host_stages", p.host_stages);
 }
 template <class V>
 constexpr void describe(PartOf<StackOverlap> auto& p, V&& visit) {
