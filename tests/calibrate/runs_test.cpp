@@ -278,6 +278,27 @@ TEST(RunRecords, LlmQHoldsStatesInTheModelsFormatAndIsAStackOfItsOwn) {
   EXPECT_EQ(run("").job.recipe.kernels.cuda_graphs, parallel::CudaGraphs::none);
 }
 
+// Eight bytes a parameter and grouped experts, as its guide to expert parallelism measures; the Trainer with DeepSpeed
+// holds sixteen and waits for its host.
+TEST(RunRecords, TransformersWithoutDeepSpeedIsAStackOfItsOwn) {
+  const auto run = [](const std::string& version) {
+    return read(record_text(R"({"tp": 1, "pp": 1, "micro_batch": 1, "global_batch": 8, "zero_stage": 3,
+      "framework": "transformers", "framework_version": ")" +
+                                version + "\"}",
+                            "sft"));
+  };
+  const RunRecord own = run("");
+  ASSERT_FALSE(own.skipped) << *own.skipped;
+  EXPECT_EQ(own.job.framework.name, "transformers");
+  EXPECT_EQ(own.job.recipe.kernels.expert_gemm, parallel::ExpertGemm::grouped);
+  EXPECT_EQ(own.job.framework.host.per_layer, Seconds{});
+  const parallel::StateBytes bytes = parallel::state_bytes(own.job.recipe.states, own.job.precision.rest);
+  EXPECT_EQ(bytes.weights + bytes.gradients + bytes.optimizer, 8);
+  const RunRecord trainer = run("hf-trainer transformers + DeepSpeed");
+  EXPECT_EQ(trainer.job.framework.name, "hf-trainer");
+  EXPECT_GT(trainer.job.framework.host.per_layer, Seconds{});
+}
+
 TEST(RunRecords, AnUnknownStackIsPredictedAsAnyAndCountedApart) {
   const auto text = [](const char* stack) {
     return record_text(R"({"tp": 1, "pp": 1, "micro_batch": 1, "global_batch": 128, "framework": ")" +
