@@ -84,6 +84,10 @@ std::string left_out_figures() {
     return fmt::format("| {} | {:.1f} | {:.1f} |\n", title, 100 * errors.at("median").number(),
                        100 * errors.at("mean").number());
   };
+  const Reader users = fit.at("users_set_left_out");
+  const std::string of_users =
+      fmt::format("each source of ordinary users' runs ({} configurations, all tasks, tiers A and B)",
+                  users.at("configurations").integer());
   return fmt::format(
              "## Cross-validation\n\n{} parameters fitted to {} configurations of published runs (all tiers and "
              "tasks of pre-training); each group predicted by the fit of all others, from the same priors. "
@@ -92,7 +96,12 @@ std::string left_out_figures() {
              fit.at("parameters").items().size(), fit.at("configurations").integer(),
              100 * fit.at("mean_error_before").number(), 100 * fit.at("mean_error_after").number()) +
          row("each model on a device", "model_and_device_left_out") + row("each source of records", "set_left_out") +
-         "\n";
+         row(of_users.c_str(), "users_set_left_out") +
+         fmt::format(
+             "\nOf the {} records of ordinary users' runs, {} can't be stated as a job ({:.1f} %). "
+             "`meshwright calibrate runs data/runs/published.jsonl --from-benchmarks` prints these figures.\n\n",
+             users.at("records").integer(), users.at("not_stated").integer(),
+             100.0 * users.at("not_stated").integer() / users.at("records").integer());
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "calibrate/left_out.hpp"
+#include "calibrate/record_stacks.hpp"
 #include "calibrate/run_points.hpp"
 #include "meshwright/parallel/run_figures.hpp"
 #include "meshwright/parallel/step.hpp"
@@ -179,6 +180,13 @@ Counts without(RunGroup group, const std::string& name) {
   return [group, name](const RunPoint& p) { return p.*group != name; };
 }
 
+LeftOut figures_of(std::vector<double> errors) {
+  if (errors.empty()) return {};
+  const double mean = std::accumulate(errors.begin(), errors.end(), 0.0) / static_cast<double>(errors.size());
+  std::nth_element(errors.begin(), errors.begin() + static_cast<std::ptrdiff_t>(errors.size() / 2), errors.end());
+  return {mean, errors[errors.size() / 2]};
+}
+
 /// Each group predicted by the linearised fit of all others.
 LeftOut leave_out(const State& s, const std::vector<RunPoint>& points, const std::vector<RunParameter>& parameters,
                   RunGroup group) {
@@ -191,10 +199,7 @@ LeftOut leave_out(const State& s, const std::vector<RunPoint>& points, const std
       steps[name] = solve(normal_equations(s.linear, points, parameters, s.x, without(group, name)), s.x, limits);
     errors.push_back(relative(s.linear.residuals[r] + s.linear.jacobian.row(r).dot(steps[name])));
   }
-  if (errors.empty()) return {};
-  const double mean = std::accumulate(errors.begin(), errors.end(), 0.0) / static_cast<double>(errors.size());
-  std::nth_element(errors.begin(), errors.begin() + static_cast<std::ptrdiff_t>(errors.size() / 2), errors.end());
-  return {mean, errors[errors.size() / 2]};
+  return figures_of(std::move(errors));
 }
 
 /// Points, the parameters that they tell, and the fit.
@@ -223,6 +228,29 @@ Fitted fitted(std::span<const RunRecord> runs, bool others) {
   return f;
 }
 
+/// A record of an ordinary user's run that a fit without its source has to predict, whatever its task.
+bool counts_of_users(const std::string& set, const std::string& tier) { return users_runs(set) && tier != "C"; }
+
+UsersLeftOut users_left_out(std::span<const RunRecord> runs) {
+  UsersLeftOut users;
+  for (const RunRecord& run : runs) {
+    if (!counts_of_users(run.set, run.tier)) continue;
+    ++users.records;
+    if (run.skipped) ++users.not_stated;
+  }
+  if (users.records == 0) return users;
+  const RunGroup by_set = &RunPoint::set;
+  const LeftOutRuns left = left_out_runs(runs, {&by_set, 1});
+  std::vector<double> errors;
+  for (std::size_t i = 0; i < left.points.size(); ++i) {
+    const RunRecord& run = *left.points[i].run;
+    if (counts_of_users(run.set, run.tier)) errors.push_back(relative(-left.errors.front()[i]));
+  }
+  users.configurations = static_cast<int>(errors.size());
+  users.errors = figures_of(std::move(errors));
+  return users;
+}
+
 }  // namespace
 
 RunFit fit_runs(std::span<const RunRecord> runs, bool cross_validate) {
@@ -235,6 +263,7 @@ RunFit fit_runs(std::span<const RunRecord> runs, bool cross_validate) {
   if (cross_validate) {
     fit.model_and_device = leave_out(f.state, f.points, f.parameters, &RunPoint::model_and_device);
     fit.set = leave_out(f.state, f.points, f.parameters, &RunPoint::set);
+    fit.users = users_left_out(runs);
   }
   return fit;
 }

@@ -115,28 +115,6 @@ Seconds predict_time(const Job& job, const Layout& layout) {
   return total(step_time(tables.constants(), tables.entries(layout), layout).time);
 }
 
-namespace {
-
-/// All choices of a recipe: adapters and full training of one layout, or other modules of recompute, are no reruns.
-std::string choices_of(const parallel::Recipe& recipe) {
-  std::string text;
-  describe(recipe, [&](std::string_view, const auto& part) {
-    describe(part, [&](std::string_view, const auto& field) {
-      using Field = std::remove_cvref_t<decltype(field)>;
-      if constexpr (std::is_enum_v<Field>) {
-        text += fmt::format("|{}", static_cast<int>(field));
-      } else if constexpr (requires { field.bits; }) {
-        text += fmt::format("|{}", field.bits);
-      } else {
-        text += fmt::format("|{}", field);
-      }
-    });
-  });
-  return text;
-}
-
-}  // namespace
-
 std::vector<OwnRun> own_runs(std::span<const RunRecord> records, const Spread& spread) {
   struct Sum {
     OwnRun run;
@@ -148,7 +126,7 @@ std::vector<OwnRun> own_runs(std::span<const RunRecord> records, const Spread& s
   std::map<std::string, Sum> merged;
   for (const RunRecord& record : records) {
     if (record.skipped || !record.state.empty() || !record.measured.step_time) continue;
-    const std::string key = configuration_of(record) + choices_of(record.job.recipe);
+    const std::string key = configuration_of(record);
     const auto same = merged.try_emplace(key, Sum{{record.job, record.layout, {}}}).first;
     same->second.log += std::log(record.measured.step_time->value());
     ++same->second.count;

@@ -152,7 +152,12 @@ Recompute recompute_meant(const RecordedStack& run, Recompute recorded) {
 
 bool tuned_by_vendor(const std::string& set) {
   static const std::vector<std::string> sets = list(document(), "tuned");
-  return std::ranges::find(sets, set) != sets.end();
+  return among(sets, set);
+}
+
+bool users_runs(const std::string& set) {
+  static const std::vector<std::string> sets = list(document(), "users");
+  return among(sets, set);
 }
 
 std::optional<int> documents_of(const std::string& set, const std::string& task, const std::string& version) {
@@ -167,7 +172,7 @@ std::optional<int> documents_of(const std::string& set, const std::string& task,
 
 bool has_sick_jobs(const std::string& set) {
   static const std::vector<std::string> sets = list(document(), "with_sick_jobs");
-  return std::ranges::find(sets, set) != sets.end();
+  return among(sets, set);
 }
 
 bool RecordGroup::has(const RunCheck& c) const {

@@ -44,6 +44,8 @@ std::string profile_of(std::string& stack, const std::string& version, const std
 Recompute recompute_meant(const RecordedStack& run, Recompute recorded);
 /// Whether a source publishes the best layouts that a vendor found for its jobs.
 bool tuned_by_vendor(const std::string& set);
+/// Whether a source holds what people ran for themselves, on machines and with stacks that nobody tuned for a table.
+bool users_runs(const std::string& set);
 /// Tokens of a document where a source's fine-tuning packs documents that attend to themselves alone; nothing where its
 /// sequences are whole.
 std::optional<int> documents_of(const std::string& set, const std::string& task, const std::string& version);

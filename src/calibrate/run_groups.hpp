@@ -4,7 +4,7 @@
 
 namespace meshwright::calibrate {
 
-/// Equal for runs of one stack, device, model, sequence, batch, precision and layout.
+/// Equal for runs of one stack, device, model, sequence, batch, precision, layout and recipe.
 std::string configuration_of(const RunRecord& run);
 /// Equal for runs of one job under one release: a planner chooses among their layouts.
 std::string job_of(const RunRecord& run);

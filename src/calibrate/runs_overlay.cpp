@@ -35,6 +35,10 @@ std::vector<RunParameter> with_siblings(std::vector<RunParameter> parameters, co
 
 Json figures(const RunFit& fit) {
   const auto left_out = [](const LeftOut& l) { return Json{{"mean", rounded(l.mean)}, {"median", rounded(l.median)}}; };
+  Json users = left_out(fit.users.errors);
+  users.update({{"configurations", fit.users.configurations},
+                {"records", fit.users.records},
+                {"not_stated", fit.users.not_stated}});
   Json parameters = Json::array();
   for (const RunParameter& p : fit.parameters) {
     Json entry = {{"of", p.owner}, {"field", p.field}};
@@ -50,6 +54,7 @@ Json figures(const RunFit& fit) {
           {"mean_error_after", rounded(fit.mean_error_after)},
           {"model_and_device_left_out", left_out(fit.model_and_device)},
           {"set_left_out", left_out(fit.set)},
+          {"users_set_left_out", users},
           {"parameters", parameters}};
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <type_traits>
 
 #include "calibrate/record_stacks.hpp"
 #include "calibrate/run_groups.hpp"
@@ -26,10 +27,29 @@ std::string work_of(const RunRecord& run) {
                      run.job.global_batch, run.job.accelerators, run.job.precision.name);
 }
 
+/// All choices of a recipe: adapters and full training of one layout, or other modules of recompute, are no reruns.
+std::string choices_of(const parallel::Recipe& recipe) {
+  std::string text;
+  describe(recipe, [&](std::string_view, const auto& part) {
+    describe(part, [&](std::string_view, const auto& field) {
+      using Field = std::remove_cvref_t<decltype(field)>;
+      if constexpr (std::is_enum_v<Field>) {
+        text += fmt::format("|{}", static_cast<int>(field));
+      } else if constexpr (requires { field.bits; }) {
+        text += fmt::format("|{}", field.bits);
+      } else {
+        text += fmt::format("|{}", field);
+      }
+    });
+  });
+  return text;
+}
+
 }  // namespace
 
 std::string configuration_of(const RunRecord& run) {
-  return fmt::format("{}|{}|{}", work_of(run), describe_layout(run.layout), name(run.layout.recompute));
+  return fmt::format("{}|{}|{}{}", work_of(run), describe_layout(run.layout), name(run.layout.recompute),
+                     choices_of(run.job.recipe));
 }
 
 std::string job_of(const RunRecord& run) {

@@ -37,7 +37,7 @@ Windows add_kernels(BlockCost& cost, std::span<const Operator> operators, const 
       cost.recompute[1].compute += t.forward;
       cost.selective_kernels.of(op.kind) += t.forward;
     }
-    windows.add(op, t);
+    windows.add(op, t, training.gradients);
   }
   const RankParameters held = parameters_of(operators);
   cost.parameters = held.dense, cost.expert_parameters = held.experts;
@@ -149,10 +149,11 @@ Seconds least_section(const BlockContext& x, const ModelSection& section) {
       // The cut of experts says how rows are sorted and cast, but not how much is multiplied.
       const bool varies = op.part == OperatorPart::experts || op.cast;
       Kernels t = varies ? Kernels{least_time(op, x.job), {}, {}} : kernels(op, x.job);
-      if (!training_of(op, x.job).gradients) t.weight_gradient = {};
+      const bool gradients = training_of(op, x.job).gradients;
+      if (!gradients) t.weight_gradient = {};
       cost.forward.compute += t.forward;
       cost.backward.compute += t.data_gradient + t.weight_gradient;
-      if (!varies) windows.add(op, t);
+      if (!varies) windows.add(op, t, gradients);
     }
     add_tensor(cost, x, windows);
     add_context(cost, x, windows);

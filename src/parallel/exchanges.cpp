@@ -83,7 +83,7 @@ Bytes activation_bytes(const BlockContext& x, double width) {
   return Bytes::base(rank_tokens(x.job, x.layout).all * width * bytes_per_element(x.job.precision.rest));
 }
 
-void Windows::add(const Operator& op, const Kernels& t) {
+void Windows::add(const Operator& op, const Kernels& t, bool gradients) {
   if (op.kind == OperatorKind::attention) {
     const double rows = op.batch * op.seq_q;
     attention.forward += t.forward, attention.backward += t.data_gradient;
@@ -101,6 +101,7 @@ void Windows::add(const Operator& op, const Kernels& t) {
     mlp.forward += t.forward, mlp.data_gradient += t.data_gradient, mlp.weight_gradient += t.weight_gradient;
   }
   if (op.cut == Cut::column) column.add(op.k, t);
+  if (op.cut == Cut::column && gradients) trained.add(op.k, t);
   if (op.cut == Cut::row) row.add(op.n, t);
 }
 
@@ -129,11 +130,10 @@ void add_tensor(BlockCost& cost, const BlockContext& x, const Windows& w) {
     if (beside) pass.stretched += o.exposed;
   };
   if (x.layout.sequence_parallel) {
-    const Seconds gather = gathered(w.column);
-    put(cost.forward, w.column.forward, gather, userbuffers);
+    put(cost.forward, w.column.forward, gathered(w.column), userbuffers);
     put(cost.forward, w.row.forward, run(Collective::reduce_scatter, w.row), userbuffers);
     put(cost.backward, w.row.data, gathered(w.row), userbuffers);
-    put(cost.backward, w.column.data, gather, f.overlap.tp_backward || userbuffers);
+    put(cost.backward, w.column.data, gathered(w.trained), f.overlap.tp_backward || userbuffers);
     put(cost.backward, w.column.weight, run(Collective::reduce_scatter, w.column),
         f.overlap.tp_backward || userbuffers);
   } else {

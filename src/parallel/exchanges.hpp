@@ -20,17 +20,19 @@ struct CutGemms {
 /// Windows that communication of a block can hide behind.
 struct Windows {
   CutGemms column, row;  ///< their input is gathered; their output is scattered
+  CutGemms trained;      ///< column GEMMs whose weights have gradients
   AttentionTraffic attention;
   Kernels mlp;      ///< products of the MLP; beside a mixture, of its shared experts
   Kernels experts;  ///< all that a rank does for its experts
-  void add(const Operator& op, const Kernels& t);
+  void add(const Operator& op, const Kernels& t, bool gradients);
 };
 
 /// Tensor parallelism. With sequence parallelism every column GEMM gathers its input and every row GEMM scatters its
-/// output (and their conjugates in backward, which gathers the saved input once more); without, one all-reduce of the
-/// row's output forward and of the column's input gradient backward (Korthikanti et al. 2022, section 4.2). Megatron
-/// runs the backward gather of the input and the scatter of its gradient beside the column GEMMs' gradients;
-/// userbuffers put the rest beside the GEMMs as well.
+/// output (and their conjugates in backward, which gathers the saved input once more where the weights have gradients:
+/// Megatron Core, tensor_parallel/layers.py, LinearWithFrozenWeight, and Transformer Engine, LayerNormLinear, don't for
+/// frozen ones); without, one all-reduce of the row's output forward and of the column's input gradient backward
+/// (Korthikanti et al. 2022, section 4.2). Megatron runs the backward gather of the input and the scatter of its
+/// gradient beside the column GEMMs' gradients; userbuffers put the rest beside the GEMMs as well.
 void add_tensor(BlockCost& cost, const BlockContext& context, const Windows& windows);
 /// What context ranks exchange for attention, by the layout's kind of context parallelism.
 void add_context(BlockCost& cost, const BlockContext& context, const Windows& windows);

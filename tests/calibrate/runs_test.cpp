@@ -6,6 +6,7 @@
 #include <map>
 
 #include "calibrate/measured.hpp"
+#include "calibrate/run_groups.hpp"
 #include "core/embedded.hpp"
 #include "meshwright/calibrate/fit_runs.hpp"
 #include "meshwright/calibrate/validate_runs.hpp"
@@ -269,6 +270,57 @@ TEST(RunRecords, NotesAndMethodsSayWhatIsTrainedAndHeld) {
   EXPECT_EQ(recipe("sft", "", "8-bit paged AdamW").states.optimizer, "adamw-8bit");
 }
 
+TEST(RunRecords, RunsOfOneLayoutAndOtherRecipesAreNoReruns) {
+  const auto configuration = [](const std::string& task, const std::string& method) {
+    std::string text = record_text(R"({"tp": 1, "pp": 1, "global_batch": 8, "framework": "pytorch-fsdp"})", task);
+    text.insert(1, R"("extra": {"method": ")" + method + R"("}, )");
+    return configuration_of(read(text));
+  };
+  EXPECT_EQ(configuration("lora", "LoRA"), configuration("lora", "LoRA"));
+  EXPECT_NE(configuration("lora", "LoRA"), configuration("lora", "Q-LoRA"));
+  EXPECT_NE(configuration("lora", "LoRA"), configuration("sft", ""));
+}
+
+TEST(RunRecords, LlmQHoldsStatesInTheModelsFormatAndIsAStackOfItsOwn) {
+  const auto run = [](const std::string& notes) {
+    std::string text = record_text(
+        R"({"tp": 1, "pp": 1, "micro_batch": 1, "global_batch": 128, "zero_stage": 1, "framework": "llm.q"})");
+    text.insert(1, R"("notes": ")" + notes + R"(", )");
+    return read(text);
+  };
+  const RunRecord said = run("bf16 master weights, CUDA graphs; median of steps");
+  ASSERT_FALSE(said.skipped) << *said.skipped;
+  EXPECT_FALSE(said.unknown_stack);
+  EXPECT_EQ(said.job.framework.name, "llm-q");
+  const parallel::RecipeStates& states = said.job.recipe.states;
+  EXPECT_EQ(states.moments, parallel::StateFormat::compute);
+  EXPECT_EQ(states.gradients, parallel::StateFormat::compute);
+  EXPECT_EQ(states.master, parallel::StateFormat::none);
+  EXPECT_EQ(said.job.recipe.kernels.cuda_graphs, parallel::CudaGraphs::per_layer);
+  EXPECT_EQ(run("").job.recipe.kernels.cuda_graphs, parallel::CudaGraphs::none);
+}
+
+// Eight bytes a parameter and grouped experts, as its guide to expert parallelism measures; the Trainer with DeepSpeed
+// holds sixteen and waits for its host.
+TEST(RunRecords, TransformersWithoutDeepSpeedIsAStackOfItsOwn) {
+  const auto run = [](const std::string& version) {
+    return read(record_text(R"({"tp": 1, "pp": 1, "micro_batch": 1, "global_batch": 8, "zero_stage": 3,
+      "framework": "transformers", "framework_version": ")" +
+                                version + "\"}",
+                            "sft"));
+  };
+  const RunRecord own = run("");
+  ASSERT_FALSE(own.skipped) << *own.skipped;
+  EXPECT_EQ(own.job.framework.name, "transformers");
+  EXPECT_EQ(own.job.recipe.kernels.expert_gemm, parallel::ExpertGemm::grouped);
+  EXPECT_EQ(own.job.framework.host.per_layer, Seconds{});
+  const parallel::StateBytes bytes = parallel::state_bytes(own.job.recipe.states, own.job.precision.rest);
+  EXPECT_EQ(bytes.weights + bytes.gradients + bytes.optimizer, 8);
+  const RunRecord trainer = run("hf-trainer transformers + DeepSpeed");
+  EXPECT_EQ(trainer.job.framework.name, "hf-trainer");
+  EXPECT_GT(trainer.job.framework.host.per_layer, Seconds{});
+}
+
 TEST(RunRecords, AnUnknownStackIsPredictedAsAnyAndCountedApart) {
   const auto text = [](const char* stack) {
     return record_text(R"({"tp": 1, "pp": 1, "micro_batch": 1, "global_batch": 128, "framework": ")" +
@@ -412,6 +464,33 @@ TEST(RunFit, FindsAParameterThatTheRunsWereMadeWith) {
   ASSERT_NE(found, fit.parameters.end());
   EXPECT_NEAR(found->value / found->prior, 0.9, 0.04);
   EXPECT_THAT(overlay_json(fit, builtin_catalog(), "test"), HasSubstr("\"H100-SXM5-80GB\""));
+}
+
+TEST(RunFit, OrdinaryUsersRunsAreLeftOutByTheirSource) {
+  std::vector<RunRecord> runs;
+  const auto add = [&](const std::string& set, const std::string& tier, const std::string& task, int layers) {
+    RunRecord run = read(record_text(
+        R"({"tp": 1, "pp": 1, "micro_batch": 1, "global_batch": 128, "precision": "bf16", "framework": "nemo"})", task,
+        "H100-SXM5-80GB", std::to_string(layers)));
+    run.set = set, run.tier = tier;
+    const Job made = with_figures(run.job, [&](Figures& figures) {
+      figures.accelerator.efficiency.of(DType::bf16).sustained *= set == "s" ? 0.9 : 0.6;
+    });
+    run.measured.step_time = predict(made, run.layout).step_time;
+    runs.push_back(run);
+  };
+  for (const int layers : {16, 24, 32, 40, 48, 64}) add("s", "A", "pretrain", layers);
+  for (const int layers : {20, 28, 36}) add("torchtune", "B", "pretrain", layers);
+  add("torchtune", "A", "sft", 44);
+  add("torchtune", "C", "pretrain", 52);
+  runs.push_back(runs.back());
+  runs.back().tier = "B", runs.back().skipped = "no vocab";
+  const UsersLeftOut users = fit_runs(runs).users;
+  EXPECT_EQ(users.records, 5) << "tier C is not counted";
+  EXPECT_EQ(users.not_stated, 1);
+  EXPECT_EQ(users.configurations, 4) << "fine-tuning is";
+  EXPECT_NEAR(users.errors.mean, 1 - 0.6 / 0.9, 0.07) << "the others say 0.9, not what the source itself tells";
+  EXPECT_EQ(fit_runs({runs.data(), 6}).users.records, 0);
 }
 
 /// Runs of torchtitan whose attention kernels reach `share` of what the profile says.

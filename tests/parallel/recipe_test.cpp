@@ -173,6 +173,20 @@ TEST(Recipe, TorchtitanStopsEarlyUntilItsOptionCame) {
 
 // Blackwell's first kernels, and from Bridge 0.2 (cuDNN 9.13) on those that benchmarks of cuDNN 9.17 show; releases
 // change nothing where there was nothing to catch up on.
+// Transformer Engine, layernorm_linear.py: the norm writes fp8 bytes, and those are gathered.
+TEST(Recipe, MegatronGathersInputsInTheFormatOfItsProducts) {
+  const auto gathers = [](const char* node, const char* precision, const char* release) {
+    const Job job = parallel::with(on(node, test_job(llama_8b(), 8, 8192, 64)), [&](JobSpec& spec) {
+      spec.precision = precision, spec.framework_version = release;
+    });
+    return job.recipe.precision.tensor_gather;
+  };
+  EXPECT_EQ(gathers("dgx-h100", "bf16", "25.04"), StateFormat::compute);
+  EXPECT_EQ(gathers("dgx-h100", "fp8-ds", "24.09"), StateFormat::fp8);
+  EXPECT_EQ(gathers("dgx-h100", "fp8-cs", "25.04"), StateFormat::fp8);
+  EXPECT_EQ(gathers("dgx-b200", "mxfp8", "26.06"), StateFormat::fp8) << "beside what the release says of mxfp8";
+}
+
 TEST(Recipe, AttentionOfBlackwellComesWithTheRelease) {
   const auto of_release = [](const char* node, const char* release) {
     return parallel::with(on(node, test_job(llama_8b(), 8, 8192, 64)),

@@ -406,6 +406,30 @@ TEST(Step, AdaptersNeedNoWeightGradients) {
   EXPECT_EQ(Tables(lora).constants().passes, 2) << "no pass for gradients of weights, no gap after it";
 }
 
+// Frozen weights need their input forward alone (Megatron Core, LinearWithFrozenWeight): of ten exchanges of a block,
+// the two gathers of saved inputs fall away.
+TEST(Step, FrozenWeightsGatherTheirInputsOnce) {
+  const auto bare = [](Figures& figures) {
+    figures.framework.overlap.tp_backward = false, figures.framework.overlap.tp_exposed = 1;
+  };
+  const Job plain = job_on("dgx-h100", 8, llama_8b(), 8192, 64);
+  const Job full = with_figures(plain, bare);
+  const Job lora =
+      with_figures(with_recipe(plain, R"({"trainable": {"kind": "lora", "targets": ["attention"]}})"), bare);
+  const Layout sequence{.tp = 8, .sequence_parallel = true};
+  const auto exchanged = [&](const Job& job, const Layout& l) {
+    Tables tables(job);
+    const BlockCost& block = mixture_block(tables, l);
+    return std::pair{block.forward.tensor.value(), block.backward.tensor.value()};
+  };
+  const auto [forward, backward] = exchanged(full, sequence);
+  EXPECT_DOUBLE_EQ(exchanged(lora, sequence).first, forward);
+  EXPECT_NEAR(backward / forward, 1.5, 0.05) << "six and four";
+  EXPECT_NEAR(exchanged(lora, sequence).second / forward, 1, 0.05) << "four and four";
+  const Layout whole{.tp = 8, .sequence_parallel = false};
+  EXPECT_DOUBLE_EQ(exchanged(lora, whole).second, exchanged(full, whole).second) << "sums are of gradients of inputs";
+}
+
 // QLoRA under FSDP (bitsandbytes, quant_storage): weights are gathered in their four bits.
 TEST(Step, FrozenWeightsAreGatheredAsTheyRest) {
   const auto moved = [](const char* trainable) {

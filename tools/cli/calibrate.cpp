@@ -167,6 +167,12 @@ void calibrate_published(const RunsOptions& options, const Globals& globals) {
              fit.parameters.size(), fit.configurations, 100 * fit.mean_error_before, 100 * fit.mean_error_after,
              100 * fit.model_and_device.mean, 100 * fit.model_and_device.median, 100 * fit.set.mean,
              100 * fit.set.median);
+  if (const UsersLeftOut& users = fit.users; users.records > 0) {
+    std::cout << fmt::format(
+        "ordinary users' runs, each of their sets left out: {} configurations, mean {:.1f} %, median "
+        "{:.1f} %; {} of {} records can't be stated\n",
+        users.configurations, 100 * users.errors.mean, 100 * users.errors.median, users.not_stated, users.records);
+  }
 }
 
 /// Why none of the runs can be predicted.

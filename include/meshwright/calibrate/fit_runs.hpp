@@ -33,11 +33,19 @@ struct LeftOut {
   double mean = 0, median = 0;  ///< absolute relative errors
 };
 
+/// Ordinary users' runs of every task, tiers A and B: each source predicted by a fit that has not seen it.
+struct UsersLeftOut {
+  LeftOut errors;
+  int configurations = 0;
+  int records = 0, not_stated = 0;  ///< of them, and those that can't be predicted at all
+};
+
 struct RunFit {
   std::vector<RunParameter> parameters;  ///< that the runs tell; all others stay at their prior
   int configurations = 0;
   double mean_error_before = 0, mean_error_after = 0;  ///< mean absolute relative error over configurations
   LeftOut model_and_device, set;                       ///< groups left out in turn
+  UsersLeftOut users;
 };
 
 /// Fits on the records that count (pre-training, not sick, not skipped; tier C and expert models weigh less); reruns of
