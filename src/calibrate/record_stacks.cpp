@@ -32,56 +32,69 @@ Recompute recompute_named(const Reader& text) {
   return static_cast<Recompute>(text.one_of(names));
 }
 
-std::vector<UsualChoices> read_usual() {
-  std::vector<UsualChoices> rows;
-  for (const Reader& entry : document().at("stacks").items()) {
-    entry.allow_only({"names", "family", "sequence_parallel", "tp_comm_overlap", "overlap", "zero_stage", "recompute",
-                      "recompute_to_fit", "one_pass", "experts_cut_by_tp"});
-    rows.push_back({.names = list(entry, "names"),
-                    .family = entry.at("family").string(),
-                    .sequence_parallel = entry.at("sequence_parallel").boolean(),
-                    .tp_comm_overlap = entry.at("tp_comm_overlap").boolean(),
-                    .overlap = entry.at("overlap").boolean(),
-                    .zero_stage = entry.at("zero_stage").integer(0, 3),
-                    .recompute = recompute_named(entry.at("recompute")),
-                    .recompute_to_fit = entry.boolean_or("recompute_to_fit", false),
-                    .one_pass = entry.boolean_or("one_pass", false),
-                    .experts_cut_by_tp = entry.boolean_or("experts_cut_by_tp", false)});
-  }
-  return rows;
-}
-
 bool among(const std::vector<std::string>& values, const std::string& value) {
   return std::ranges::find(values, value) != values.end();
 }
 
-/// A row that holds for some stacks, tasks, versions, dates or sizes: a profile of its own, or what its switches mean.
+/// A row that holds for some stacks, tasks, sources, versions, dates or sizes: a profile of its own, or what its
+/// switches mean.
 struct Exception {
-  std::vector<std::string> names, tasks;
-  std::string version_has, before, profile, stack;
+  std::vector<std::string> names, tasks, sets;
+  std::string version_has, before, profile{}, stack{};
   int accelerators_from = 0;
-  std::vector<std::pair<Recompute, Recompute>> recompute;
+  std::vector<std::pair<Recompute, Recompute>> recompute{};
   bool holds(const RecordedStack& run) const {
     const bool named = names.empty() || among(names, run.name);
     const bool tasked = tasks.empty() || among(tasks, run.task);
+    const bool published = sets.empty() || among(sets, run.set);
     const bool said = version_has.empty() || run.version.find(version_has) != std::string::npos;
     const bool early = before.empty() || (!run.date.empty() && run.date < before);
-    return named && tasked && said && early && run.accelerators >= accelerators_from;
+    return named && tasked && published && said && early && run.accelerators >= accelerators_from;
   }
 };
+
+/// Whom a row holds for.
+Exception holder(const Reader& entry) {
+  return {.names = list(entry, "names"),
+          .tasks = list(entry, "tasks"),
+          .sets = list(entry, "sets"),
+          .version_has = entry.string_or("version_has", ""),
+          .before = entry.string_or("before", "")};
+}
+
+/// What a stack did unsaid, and whose row that is.
+struct UsualRow {
+  Exception of;
+  UsualChoices choices;
+};
+
+std::vector<UsualRow> read_usual() {
+  std::vector<UsualRow> rows;
+  for (const Reader& entry : document().at("stacks").items()) {
+    entry.allow_only({"names", "sets", "before", "family", "sequence_parallel", "tp_comm_overlap", "overlap",
+                      "overlap_p2p", "zero_stage", "recompute", "recompute_to_fit", "one_pass", "experts_cut_by_tp"});
+    rows.push_back({.of = holder(entry),
+                    .choices = {.family = entry.at("family").string(),
+                                .sequence_parallel = entry.at("sequence_parallel").boolean(),
+                                .tp_comm_overlap = entry.at("tp_comm_overlap").boolean(),
+                                .overlap = entry.at("overlap").boolean(),
+                                .overlap_p2p = entry.boolean_or("overlap_p2p", true),
+                                .zero_stage = entry.at("zero_stage").integer(0, 3),
+                                .recompute = recompute_named(entry.at("recompute")),
+                                .recompute_to_fit = entry.boolean_or("recompute_to_fit", false),
+                                .one_pass = entry.boolean_or("one_pass", false),
+                                .experts_cut_by_tp = entry.boolean_or("experts_cut_by_tp", false)}});
+  }
+  return rows;
+}
 
 std::vector<Exception> read_exceptions(std::string_view key) {
   std::vector<Exception> rows;
   for (const Reader& entry : document().at(key).items()) {
     entry.allow_only({"names", "tasks", "version_has", "before", "accelerators_from", "profile", "stack", "recompute"});
-    Exception row{.names = list(entry, "names"),
-                  .tasks = list(entry, "tasks"),
-                  .version_has = entry.string_or("version_has", ""),
-                  .before = entry.string_or("before", ""),
-                  .profile = entry.string_or("profile", ""),
-                  .stack = entry.string_or("stack", ""),
-                  .accelerators_from = entry.integer_or("accelerators_from", 0, 0),
-                  .recompute = {}};
+    Exception row = holder(entry);
+    row.profile = entry.string_or("profile", ""), row.stack = entry.string_or("stack", "");
+    row.accelerators_from = entry.integer_or("accelerators_from", 0, 0);
     if (const auto meant = entry.find("recompute")) {
       for (const std::string& from : meant->keys()) {
         row.recompute.emplace_back(recompute_named(Reader::text("\"" + from + "\"", meant->where())),
@@ -119,14 +132,14 @@ RecordedStack recorded_stack(const Reader& record) {
           .version = layout.string_or("framework_version", ""),
           .date = record.at("source").string_or("date", ""),
           .precision = layout.string_or("precision", "bf16"),
+          .set = record.string_or("set", ""),
           .accelerators = record.at("cluster").integer_or("count", 0, 0, parallel::largest_data_degree)};
 }
 
-const UsualChoices& usual_choices(const std::string& stack) {
-  static const std::vector<UsualChoices> rows = read_usual();
-  const auto row = std::ranges::find_if(
-      rows, [&](const UsualChoices& u) { return std::ranges::find(u.names, stack) != u.names.end(); });
-  return row == rows.end() ? rows.front() : *row;
+const UsualChoices& usual_choices(const RecordedStack& run) {
+  static const std::vector<UsualRow> rows = read_usual();
+  const auto row = std::ranges::find_if(rows, [&](const UsualRow& r) { return r.of.holds(run); });
+  return (row == rows.end() ? rows.front() : *row).choices;
 }
 
 std::string profile_of(std::string& stack, const std::string& version, const std::string& date) {

@@ -12,30 +12,31 @@ namespace meshwright::calibrate {
 
 /// What a stack did where a record does not say. A null is resolved by this row and by nothing else.
 struct UsualChoices {
-  std::vector<std::string> names;  ///< as records spell it
-  std::string family;              ///< of stacks whose accuracy is shown together
-  bool sequence_parallel = true;   ///< with tp > 1
-  bool tp_comm_overlap = false;    ///< with tp > 1 and sequence parallelism
-  bool overlap = true;             ///< gradient reduction and parameter gathers
+  std::string family;             ///< of stacks whose accuracy is shown together
+  bool sequence_parallel = true;  ///< with tp > 1
+  bool tp_comm_overlap = false;   ///< with tp > 1 and sequence parallelism
+  bool overlap = true;            ///< gradient reduction and parameter gathers
+  bool overlap_p2p = true;        ///< sends of an interleaved pipeline
   int zero_stage = 1;
   Recompute recompute = Recompute::none;
   bool recompute_to_fit = false;   ///< everything where what is recomputed else does not fit
   bool one_pass = false;           ///< a replica runs its sequences at once unless told to accumulate
   bool experts_cut_by_tp = false;  ///< etp is tp where ep leaves ranks for it; false: 1
 };
-/// The row of a stack as records spell it, else that of stacks that no row names.
-const UsualChoices& usual_choices(const std::string& stack);
-
 /// The task that figures of accuracy and fits count.
 inline constexpr std::string_view pretraining = "pretrain";
 
 /// What a record says of the stack that ran and what it ran, as far as rows ask for it.
 struct RecordedStack {
-  std::string name, task{}, version{}, date{}, precision{};
+  std::string name, task{}, version{}, date{}, precision{}, set{};
   int accelerators = 0;
 };
 /// The same, and what it means where it says nothing: an unnamed stack that trains from scratch in bf16.
 RecordedStack recorded_stack(const Reader& record);
+
+/// The first row that holds for a record's stack, as records spell it, and its release; else that of stacks that no row
+/// names.
+const UsualChoices& usual_choices(const RecordedStack& run);
 
 /// Name of the profile that a record's stack, version and date stand for; `stack` becomes the name that the version
 /// gives it, where it gives one.

@@ -116,6 +116,7 @@ void resolve_choices(const Reader& record, const UsualChoices& usual, const std:
   const bool each_layer = l.zero_stage == 3;
   l.overlap_grad_reduce = r.flag("overlap_grad_reduce", usual.overlap || each_layer);
   l.overlap_param_gather = r.flag("overlap_param_gather", each_layer ? l.overlap_grad_reduce : usual.overlap);
+  l.overlap_p2p = l.vp == 1 || r.flag("overlap_p2p", usual.overlap_p2p);
   l.tp_comm_overlap = l.tp > 1 && r.flag("tp_comm_overlap", usual.tp_comm_overlap && l.sequence_parallel);
   l.ep_comm_overlap = l.ep > 1 && flags && flags->boolean_or("ep_comm_overlap", false);
 }

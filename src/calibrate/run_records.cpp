@@ -82,7 +82,7 @@ void read_job_of_record(const Reader& record, const Catalog& catalog, RunRecord&
   JobSpec spec{.shape = *model, .cluster = cluster_of_record(cluster, catalog)};
   spec.places.prefix = layout.where() + "/";
   spec.seq_len = record.at("seq_len").integer(1, largest_data_degree);
-  const RecordedStack said = recorded_stack(record);
+  RecordedStack said = recorded_stack(record);
   spec.framework_version = said.version, spec.date = said.date;
   spec.framework = known_profile(run, spec, catalog);
   spec.precision = said.precision;
@@ -92,7 +92,8 @@ void read_job_of_record(const Reader& record, const Catalog& catalog, RunRecord&
   }
   const RecordFlags flags = flags_of_record(record);
   spec.recipe = flags.recipe;
-  const UsualChoices& usual = usual_choices(run.framework);
+  said.name = run.framework;
+  const UsualChoices& usual = usual_choices(said);
   run.family = usual.family;
   if (why = resolve_degrees(record, usual, spec, run.layout); !why.empty()) {
     run.skipped = why;

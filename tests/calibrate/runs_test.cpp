@@ -46,6 +46,32 @@ TEST(RunRecords, NullsAreResolvedByTheStack) {
   EXPECT_EQ(eager.layout.recompute, Recompute::full);
 }
 
+// Megatron-LM sends behind compute since 2023-05 and reduces behind the backward pass since 2023-08; MegaScale compares
+// itself with a commit of 2023-01, whatever its own date.
+TEST(RunRecords, WhatRunsBesideComputeGoesWithTheReleaseOfTheStack) {
+  const auto of = [](const std::string& set, const std::string& date) {
+    std::string text = record_text(
+        R"({"tp": 1, "pp": 4, "vp": 2, "micro_batch": 1, "global_batch": 128, "precision": "fp16", "framework": "megatron-lm"})");
+    for (const auto& [from, to] : {std::pair<std::string, std::string>{R"("set": "s")", R"("set": ")" + set + R"(")"},
+                                   {R"("date": "2025-01")", R"("date": ")" + date + R"(")"}}) {
+      text.replace(text.find(from), from.size(), to);
+    }
+    const RunRecord run = read(text);
+    EXPECT_FALSE(run.skipped) << *run.skipped;
+    return run;
+  };
+  const RunRecord now = of("s", "2025-01"), then = of("s", "2022-05"), compared = of("megascale", "2024-02");
+  EXPECT_TRUE(now.layout.overlap_p2p && now.layout.overlap_grad_reduce && now.layout.overlap_param_gather);
+  for (const RunRecord& run : {then, compared}) {
+    EXPECT_FALSE(run.layout.overlap_p2p || run.layout.overlap_grad_reduce || run.layout.overlap_param_gather);
+    EXPECT_THAT(run.job.assumptions, testing::Contains(HasSubstr("overlap_p2p: false")));
+  }
+  const RunRecord torch = of("s", "2020-07");
+  EXPECT_TRUE(torch.layout.overlap_grad_reduce) << "its launch scripts took PyTorch's data parallelism";
+  EXPECT_FALSE(torch.layout.overlap_p2p);
+  EXPECT_EQ(then.job.recipe.states.reduce, StateFormat::compute) << "fp16 gradients were reduced as they are";
+}
+
 TEST(RunRecords, NullOfTaskAndStackIsNotSaid) {
   std::string text = record_text(R"({"tp": 1, "pp": 1, "micro_batch": 1, "global_batch": 128, "framework": null})");
   const std::string task = R"("task": "pretrain")";
