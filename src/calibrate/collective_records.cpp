@@ -75,6 +75,13 @@ std::optional<NcclForce> force_of(const CollectiveTable& table) {
   return force;
 }
 
+/// c10d's profiler label spans all that an operation launches: of an all-gather into a list, the collective and a copy
+/// of the whole out of the flat buffer, read and written (ProcessGroupNCCL::allgather).
+double copied_out(const Reader& record, Collective collective, const Accelerator& device) {
+  if (collective != Collective::all_gather || !has(record.string_or("env", ""), "c10d")) return 0;
+  return 2 / (device.memory_bandwidth.value() * device.efficiency.memory.fraction);
+}
+
 /// Channels of the choice over those that NCCL would launch it with by itself; more than those reach nothing more.
 double channel_share(const NcclGraphs& graphs, const CollectiveTable& table, Bytes bytes, const NcclChoice& choice) {
   if (table.least_channels == 0 && table.most_channels == 0) return 1;
@@ -87,6 +94,12 @@ double channel_share(const NcclGraphs& graphs, const CollectiveTable& table, Byt
 }
 
 }  // namespace
+
+CollectiveEstimate estimate(const CollectiveTable& table, const MeasuredRow& row, const Platform& platform) {
+  CollectiveEstimate e = estimate(table.collective, row.bytes, table.place, platform, row.options);
+  e.time += Seconds::base(table.copied_out * row.bytes.value());
+  return e;
+}
 
 bool follow_tuner(CollectiveTable& table, const Cluster& cluster) {
   for (MeasuredRow& row : table.rows) row.options = table.options;
@@ -143,6 +156,7 @@ CollectiveTable read_collective_table(const Reader& record, const Catalog& catal
   }
   table.place = place_group(cluster, table.ranks, 1);
   table.platform = platform_of(cluster);
+  table.copied_out = copied_out(record, table.collective, cluster.accelerator);
   table.options = record_options(record);
   table.version = nccl_version_number(record.string_or("nccl_version", ""));
   follow_tuner(table, cluster);
@@ -167,7 +181,7 @@ CollectiveCheck check(const CollectiveTable& table) {
   if (!table.skipped.empty()) return result;
   try {
     for (const MeasuredRow& row : table.rows) {
-      const CollectiveEstimate e = estimate(table.collective, row.bytes, table.place, table.platform, row.options);
+      const CollectiveEstimate e = estimate(table, row, table.platform);
       result.rows.push_back({row.bytes, e.time, row.time, e.algorithm, e.protocol});
     }
   } catch (const Error& error) {

@@ -81,7 +81,7 @@ Problem bind(const std::vector<CollectiveTable>& tables, const std::vector<Mediu
 void residuals(const Bound& b, Eigen::Ref<Eigen::VectorXd> out) {
   for (std::size_t i = 0; i < b.rows.size(); ++i) {
     const MeasuredRow& row = b.rows[i];
-    const Seconds time = estimate(b.table->collective, row.bytes, b.table->place, b.platform, row.options).time;
+    const Seconds time = estimate(*b.table, row, b.platform).time;
     out[static_cast<Eigen::Index>(b.first_row + i)] = std::log(time / row.time);
   }
 }

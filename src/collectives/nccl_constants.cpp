@@ -43,7 +43,7 @@ NcclGeneration read_generation(const Reader& r, NcclGeneration g) {
 NcclConstants read_constants() {
   const Reader file = Reader::text(embedded_nccl().front().content, "data/hardware/platforms/nccl.json");
   file.allow_only({"description", "sources", "latency", "generations", "ring_ll", "releases", "tree_correction",
-                   "nvls_heads", "search_channels", "nvls_lacks"});
+                   "nvls_heads", "search_channels", "nvls_lacks", "plugin_latency"});
   const Reader latency = file.at("latency");
   latency.allow_only({"base", "nvlink", "pcie", "network"});
   NcclConstants c{.base = read_latencies(latency.at("base")),
@@ -54,9 +54,12 @@ NcclConstants read_constants() {
                   .nvls_heads = file.at("nvls_heads").integer(1, 1024),
                   .search_channels = file.at("search_channels").integer(1, 64),
                   .ring_ll = {},
-                  .nvls_lacks = {}};
+                  .nvls_lacks = {},
+                  .plugin_latency = {}};
   read_numbers(file.at("ring_ll"), c.ring_ll);
   for (const Reader& type : file.at("nvls_lacks").items()) c.nvls_lacks.push_back(type.string());
+  const Reader told = file.at("plugin_latency");
+  for (const std::string& medium : told.keys()) c.plugin_latency.emplace_back(medium, told.at(medium).number());
   for (const Reader& entry : file.at("generations").items())
     c.generations.push_back(read_generation(entry, c.generations.empty() ? NcclGeneration{} : c.generations.back()));
   const std::vector<Reader> corrections = file.at("tree_correction").items();

@@ -2,6 +2,7 @@
 // NCCL's own numbers (data/hardware/platforms/nccl.json).
 #include <array>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "meshwright/collectives/nccl_policy.hpp"
@@ -30,6 +31,7 @@ struct NcclConstants {
   std::array<double, 2> ring_ll{};      ///< of a ring's bandwidth: an all-reduce or several domains, else
   double nvls_ratio = 0;                ///< algbw / busbw of reducing switches; 0 = from what their ports carry
   std::vector<std::string> nvls_lacks;  ///< types of nccl-tests
+  std::vector<std::pair<std::string, double>> plugin_latency;  ///< of a hop over a medium, as its plug-in tells it [us]
 };
 
 /// Of a release (2.28 is 228); 0 = the newest.

@@ -154,6 +154,10 @@ NcclGraphs nccl_graphs(const NcclMachine& m) {
                .collnet = m.collnet};
   m.nvlinks == 0 && m.ranks_per_domain > 1 ? host_graphs(m, g) : switched_graphs(m, g);
   g.channels = communicator_channels(m, g);
+  if (m.domains > 1) {
+    for (NcclGraph* graph : {&g.ring, &g.tree, &g.collnet_chain, &g.collnet_direct, &g.nvls})
+      graph->inter_latency = m.nic_latency;
+  }
   return g;
 }
 
@@ -194,6 +198,9 @@ NcclMachine machine_of(const Cluster& cluster, int domains, int ranks_per_domain
     m.nic = m.nic * (m.nics_per_domain / ranks_per_domain);
     m.nics_per_domain = ranks_per_domain;
   }
+  const auto& told = nccl_constants().plugin_latency;
+  const auto latency = std::ranges::find(told, cluster.platform.scale_out.name, &std::pair<std::string, double>::first);
+  if (latency != told.end()) m.nic_latency = Seconds::base(latency->second * 1e-6);
   if (!joined || ranks_per_domain > node.scale_up_domain) m.nvlinks = 0;
   if (node.scale_up == ScaleUpKind::full_mesh || node.scale_up == ScaleUpKind::nvlink_bridge)
     m.nvlinks_of_pair = m.nvlinks / std::max(1, node.scale_up_domain - 1);

@@ -95,6 +95,22 @@ TEST(NcclPolicy, PlugInsShowTheCardsOfAGpuAsOne) {
   EXPECT_EQ(nccl_choice(*graphs, Collective::all_reduce, 1_GiB)->best.algorithm, NcclAlgorithm::nvls_tree);
 }
 
+// aws-ofi-nccl tells NCCL 75 us a hop on p5, which NCCL adds to its own: once under LL and LL128, twice under Simple.
+// The trees of LL128 hold longer than over InfiniBand, where nothing is told.
+TEST(NcclPolicy, PlugInsTellTheirLatency) {
+  const auto p5 = nccl_graphs_for(make_cluster(builtin_catalog(), "aws-p5.48xlarge", 2));
+  const NcclModel model = nccl_model(*p5, Collective::all_reduce);
+  const auto latency = [&](NcclAlgorithm a, Protocol p) {
+    return model[static_cast<std::size_t>(a)][static_cast<std::size_t>(p)].latency.value() * 1e6;
+  };
+  EXPECT_NEAR(latency(NcclAlgorithm::tree, Protocol::ll), 6.8 + 2 * (7 * 0.6 + 5 + 75), 1e-9);
+  EXPECT_NEAR(latency(NcclAlgorithm::nvls_tree, Protocol::simple), 25 + 2 * (20.9 + 150), 1e-9);
+  EXPECT_EQ(nccl_choice(*p5, Collective::all_reduce, 4_MiB)->best.protocol, Protocol::ll128);
+  EXPECT_EQ(nccl_choice(h100(2), Collective::all_reduce, 4_MiB)->best.algorithm, NcclAlgorithm::nvls_tree);
+  const auto one = nccl_graphs_for(make_cluster(builtin_catalog(), "aws-p5.48xlarge", 1));
+  EXPECT_EQ(one->ring.inter_latency.value(), 0);
+}
+
 TEST(NcclPolicy, HasNoModelForPointToPoint) {
   EXPECT_FALSE(nccl_choice(h100(2), Collective::all_to_all, Bytes::base(1e6)).has_value());
   EXPECT_FALSE(nccl_choice(h100(2), Collective::send_recv, Bytes::base(1e6)).has_value());

@@ -27,6 +27,9 @@ struct CollectiveTable {
   CollectiveOptions options;
   int least_channels = 0, most_channels = 0;  ///< NCCL_MIN_NCHANNELS, NCCL_MAX_NCHANNELS; 0 = free
   int version = 0;                            ///< NCCL's, 2.28 as 228; 0 = the newest
+  /// Seconds a gathered byte spends in the framework's own copies, where a table times those too: c10d's all_gather
+  /// into a list gathers flat and copies it out.
+  double copied_out = 0;
   std::vector<MeasuredRow> rows;
   bool healthy = true;
   std::string skipped;  ///< the rule that leaves it out, or empty; never the size of its error
@@ -66,6 +69,8 @@ struct CollectiveCheck {
   bool leaves_domain = false;  ///< GroupPlace::over_network()
 };
 
+/// What the table's clock would show of a row, and how the library would do it.
+CollectiveEstimate estimate(const CollectiveTable& table, const MeasuredRow& row, const Platform& platform);
 /// Predicted beside measured, row by row.
 CollectiveCheck check(const CollectiveTable& table);
 CollectiveCheck check_collective_record(const Reader& record, const Catalog& catalog);

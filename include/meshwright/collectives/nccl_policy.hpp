@@ -112,6 +112,7 @@ struct NcclMachine {
   BytesPerSecond pcie = BytesPerSecond::base(48e9);  ///< x16 slot as NCCL rates it: 12, 24 or 48 GB/s
   NcclPath nic_path = NcclPath::pix;                 ///< from a GPU to its NIC
   bool nic_per_gpu = true;                           ///< a GPU and its NIC behind a PCIe switch of their own
+  Seconds nic_latency{};                             ///< that the network's plug-in tells NCCL of
   bool collnet = false, nvls = true;
 };
 /// The graphs that the search would find: speeds from its tables, as many channels as NVLink and NICs carry, the most
