@@ -598,6 +598,19 @@ TEST(RunFit, LoadedAsAnOverlayPredictsWhatShips) {
   }
 }
 
+TEST(PublishedRuns, SayOfTheirRecipeWhatTheirSourcesDo) {
+  std::map<std::string, parallel::Recipe> recipes;
+  for (const Reader& record : published_runs()) {
+    const std::string id = record.at("id").string();
+    if (id.starts_with("torchtune-llama3.1-8b-qlora") || id.starts_with("primerl-8xh200-qwen3-30b"))
+      recipes[id] = read_run_record(record, builtin_catalog()).job.recipe;
+  }
+  EXPECT_EQ(recipes.at("torchtune-llama3.1-8b-qlora-4090").trainable.base, parallel::StateFormat::int4);
+  EXPECT_EQ(
+      recipes.at("primerl-8xh200-qwen3-30b-a3b-instruct-2507-sft-full-recompute-fa3-s16384-2026-01").kernels.attention,
+      "flash-3");
+}
+
 TEST(PublishedRuns, ThatShipArePredictedWithinTheGoal) {
   std::vector<RunCheck> checks;
   for (const Reader& record : published_runs()) checks.push_back(check_run_record(record, builtin_catalog()));

@@ -343,7 +343,7 @@ TEST(Launcher, TheStackOfADialectIsNamed) {
   const Job trainer = test_job(llama_8b(), 8, 4096, 64, "hf-trainer");
   const std::string said =
       meshwright::refusal([&] { launcher_flags(trainer, {.dp = 8, .zero_stage = 3}, "accelerate"); });
-  EXPECT_THAT(said, HasSubstr("expected deepspeed, or a plan for another framework (pytorch-fsdp)"));
+  EXPECT_THAT(said, HasSubstr("expected deepspeed, or a plan for another framework (pytorch-fsdp, transformers)"));
 }
 
 TEST(Launcher, UnknownDialectIsRefused) {
