@@ -161,7 +161,11 @@ std::vector<std::string> stacks_of(std::string_view dialect) {
 
 const Dialect& dialect_of(const Framework& stack, std::string_view asked) {
   const std::vector<std::string>& own = stack.flags;
-  const std::string wanted = !asked.empty() ? std::string(asked) : own.empty() ? "megatron" : own.front();
+  if (asked.empty() && own.empty()) {
+    throw Error("--flags", fmt::format("no launcher dialect is known for {}; expected one by name: {}", stack.name,
+                                       fmt::join(launcher_dialects(), ", ")));
+  }
+  const std::string wanted = asked.empty() ? own.front() : std::string(asked);
   const auto row = std::find_if(dialects.begin(), dialects.end(), [&](const Dialect& d) { return d.name == wanted; });
   if (row == dialects.end()) {
     throw Error("--flags",

@@ -35,9 +35,10 @@ TEST(Framework, EveryProfileIsPlausible) {
   ASSERT_GE(frameworks().size(), 12U);
   for (const Framework& f : frameworks()) {
     EXPECT_FALSE(f.title.empty()) << f.name;
-    EXPECT_FALSE(f.flags.empty() && f.name != "generic") << f.name;
+    // llm.q is a program of its own, whose arguments no dialect writes.
+    EXPECT_FALSE(f.flags.empty() && f.name != "generic" && f.name != "llm-q") << f.name;
     const StateBytes states = state_bytes(f.recipe.states, DType::bf16);
-    EXPECT_GE(states.weights + states.gradients + states.optimizer, 12) << f.name;
+    EXPECT_GE(states.weights + states.gradients + states.optimizer, 8) << f.name << ": all in bf16";
     EXPECT_LE(states.weights + states.gradients + states.optimizer, 20) << f.name;
     EXPECT_GE(f.memory.fragmentation, 1) << f.name;
     EXPECT_GT(f.memory.usable, 0.8) << f.name;
@@ -59,11 +60,28 @@ TEST(Framework, FoundByNameAliasAndSpelling) {
   EXPECT_EQ(framework("Megatron-LM", "t").name, "megatron-core");
   EXPECT_EQ(framework("NeMo", "t").name, "megatron-core");
   EXPECT_EQ(framework("MaxText", "t").name, "maxtext");
-  for (const char* in_records : {"deepspeed",          "fms-fsdp",    "gpt-neox",       "jax-pax",
-                                 "llm-foundry",        "maxtext",     "megascale",      "megatron-bridge",
-                                 "megatron-deepspeed", "megatron-lm", "nanotron",       "nemo",
-                                 "nemo-automodel",     "neuronx",     "other",          "primus",
-                                 "torchtitan",         "hai-llm",     "optimum-habana", "meta"}) {
+  for (const char* in_records : {"deepspeed",
+                                 "fms-fsdp",
+                                 "gpt-neox",
+                                 "jax-pax",
+                                 "llm-foundry",
+                                 "maxtext",
+                                 "megascale",
+                                 "megatron-bridge",
+                                 "megatron-deepspeed",
+                                 "megatron-lm",
+                                 "nanotron",
+                                 "nemo",
+                                 "nemo-automodel",
+                                 "neuronx",
+                                 "other",
+                                 "primus",
+                                 "torchtitan",
+                                 "hai-llm",
+                                 "optimum-habana",
+                                 "meta",
+                                 "llm.q",
+                                 "transformers"}) {
     EXPECT_NO_THROW(framework(in_records, "t")) << in_records;
   }
 }

@@ -346,6 +346,12 @@ TEST(Launcher, TheStackOfADialectIsNamed) {
   EXPECT_THAT(said, HasSubstr("expected deepspeed, or a plan for another framework (pytorch-fsdp, transformers)"));
 }
 
+TEST(Launcher, AStackWithoutADialectIsAskedForOne) {
+  const Job job = test_job(llama_8b(), 8, 4096, 64, "llm-q");
+  EXPECT_THAT(meshwright::refusal([&] { launcher_flags(job, {.dp = 8}, ""); }),
+              HasSubstr("no launcher dialect is known for llm-q"));
+}
+
 TEST(Launcher, UnknownDialectIsRefused) {
   try {
     launcher_flags(test_job(llama_8b(), 8, 4096, 64), {.dp = 8}, "megatrom");
