@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "core/embedded.hpp"
 #include "meshwright/calibrate/validate_runs.hpp"
@@ -28,6 +29,33 @@ std::string figures_table(const std::map<std::string, ErrorFigures>& groups, std
   return "| group | runs | left out | median | mean | p90 | bias | constant rate, mean |\n"
          "|---|---|---|---|---|---|---|---|\n" +
          rows + "\n";
+}
+
+/// Mixtures of one model on a stack and device in a format, from three runs on: whether they err to one side.
+std::string mixtures_table(std::span<const RunCheck> checks) {
+  constexpr double wanted = 0.1;
+  constexpr std::size_t least = 3;
+  std::map<std::string, std::vector<double>> families;
+  for (const RunCheck& c : checks) {
+    if (!c.experts || !c.counted || !c.step_time_error || c.tier == "C") continue;
+    families[fmt::format("{} | {} | {} | {}", c.model, c.framework, c.accelerator, c.precision)].push_back(
+        *c.step_time_error);
+  }
+  std::vector<std::pair<double, std::string>> rows;
+  std::size_t inside = 0;
+  for (const auto& [name, errors] : families) {
+    if (errors.size() < least) continue;
+    const double bias = std::reduce(errors.begin(), errors.end()) / static_cast<double>(errors.size());
+    inside += std::abs(bias) <= wanted ? 1U : 0U;
+    rows.emplace_back(-std::abs(bias), fmt::format("| {} | {} | {:+.1f} |\n", name, errors.size(), 100 * bias));
+  }
+  std::ranges::sort(rows);
+  std::string out = fmt::format(
+      "Mean signed error in % of mixtures, by model, stack, device and format, of {} runs or more of tiers A and B. "
+      "Within {:.0f} %: {} of {}.\n\n| model | stack | device | format | runs | bias |\n|---|---|---|---|---|---|\n",
+      least, 100 * wanted, inside, rows.size());
+  for (const auto& [size, row] : rows) out += row;
+  return out + "\n";
 }
 
 /// What the model leaves open of a run, for the list of those that are furthest off.
@@ -124,7 +152,7 @@ std::string accuracy_markdown(std::span<const RunCheck> checks) {
         std::pair{"Stacks that no profile knows (predicted as any stack, counted nowhere else)", "unknown stack:"}}) {
     out += fmt::format("## {}\n\n", title) + figures_table(groups, prefix);
   }
-  out += left_out_figures();
+  out += "## Mixtures of experts, by model\n\n" + mixtures_table(checks) + left_out_figures();
   std::map<std::string, int> reasons;
   for (const RunCheck& c : checks) {
     if (c.skipped) ++reasons[*c.skipped];

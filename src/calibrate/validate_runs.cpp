@@ -67,6 +67,7 @@ RunCheck check_run(const RunRecord& run) {
   check.measured = run.measured;
   if (run.skipped) return check;
   check.precision = run.job.precision.name;
+  check.model = run.job.model.name, check.experts = run.job.model.is_moe();
   check.node_accelerators = run.job.cluster.node.accelerators;
   check.configuration = configuration_of(run);
   check.prediction = predict(run.job, run.layout);

@@ -47,6 +47,13 @@ Seconds exchange(const BlockContext& x, Collective gather, double vectors, Bytes
                    x.communication.time(Collective::all_to_all, sent, within)});
 }
 
+/// Kernels beside an exchange run on the multiprocessors that it leaves them.
+double slowdown_beside_experts(const Job& job) {
+  const int all = job.cluster.accelerator.sm_count;
+  const double taken = all > 0 ? static_cast<double>(dispatcher(job.recipe.kernels.dispatcher).sms) / all : 0;
+  return std::clamp(taken, job.framework.overlap.slowdown, 1.0);
+}
+
 /// A layer's forward pass of one micro-batch beside its backward pass of another (Megatron Core,
 /// model_chunk_schedule_plan.py, run; DeepSeek-V3's DualPipe, arXiv 2412.19437, fig. 4):
 ///
@@ -57,7 +64,7 @@ Seconds exchange(const BlockContext& x, Collective gather, double vectors, Bytes
 /// weights need nothing: where they are delayed, both exchanges of a kind share what is computed on their side.
 void beside_other(BlockCost& cost, const BlockContext& x, const Windows& w, Seconds dispatch, Seconds combine) {
   const bool delayed = x.job.recipe.kernels.delay_wgrad || effective_schedule(x.layout)->overlaps_experts;
-  const double slowdown = x.job.framework.overlap.slowdown;
+  const double slowdown = slowdown_beside_experts(x.job);
   Pass &forward = cost.forward, &backward = cost.backward;
   const Kernels& e = w.experts;
   const Seconds experts = e.data_gradient + e.weight_gradient;

@@ -70,7 +70,7 @@ std::vector<DispatcherRow> read_dispatchers() {
   const Reader file = document("dispatchers.json");
   static const std::vector<std::string> valid(dispatcher_names.begin(), dispatcher_names.end());
   for (const Reader& entry : file.at("dispatchers").items()) {
-    entry.allow_only({"name", "gathers", "by_node", "launches", "waits", "pads", "proxied"});
+    entry.allow_only({"name", "gathers", "by_node", "launches", "waits", "pads", "proxied", "sms"});
     DispatcherRow& row = rows[entry.at("name").one_of(valid)];
     row.name = entry.at("name").string();
     row.gathers = entry.boolean_or("gathers", false);
@@ -78,6 +78,7 @@ std::vector<DispatcherRow> read_dispatchers() {
     row.launches = entry.at("launches").number();
     row.waits = entry.at("waits").boolean();
     row.pads = entry.boolean_or("pads", true);
+    row.sms = entry.at("sms").integer();
     if (const auto media = entry.find("proxied")) {
       for (const std::string& medium : media->keys())
         row.proxied.push_back({medium, media->at(medium).quantity<Seconds::dimension>()});

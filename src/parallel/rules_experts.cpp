@@ -20,12 +20,23 @@ struct Fold {
   }
 };
 
+/// Another micro-batch's kernels come between those of a layer, which is therefore no graph of its own; where parts of
+/// it are, the stack must replay them apart (Megatron Core, transformer_config.py, since 0.16).
+bool overlap_refuses_graphs(const Job& job) noexcept {
+  const CudaGraphs graphs = job.recipe.kernels.cuda_graphs;
+  if (graphs == CudaGraphs::per_layer) return true;
+  if (graphs != CudaGraphs::partial) return false;
+  const auto mlp = static_cast<std::size_t>(GraphPart::mlp);
+  return !job.framework.rules.ep_overlap_with_graphs || job.recipe.kernels.graph_parts.has(mlp);
+}
+
 /// Overlap of dispatch and combine with another micro-batch needs two of them on a stage at once (interleaving) and no
 /// full recompute, and leaves nothing to put shared experts beside (Megatron Core, transformer_config.py,
 /// overlap_moe_expert_parallel_comm).
 bool overlap_refused(const Job& job, const Layout& l) noexcept {
   if (!l.ep_comm_overlap || l.ep == 1) return false;
   if (!job.framework.rules.can_overlap_ep || job.recipe.kernels.shared_expert_overlap) return true;
+  if (overlap_refuses_graphs(job)) return true;
   return (l.pp > 1 && l.vp == 1) || l.recompute == Recompute::full;
 }
 
@@ -87,6 +98,10 @@ constexpr RuleRow table[] = {
        if (!job.framework.rules.can_overlap_ep) return {"ep_comm_overlap false", "no such overlap in the stack"};
        if (job.recipe.kernels.shared_expert_overlap)
          return {"recipe kernels shared_expert_overlap false", "shared experts beside dispatch and combine"};
+       if (overlap_refuses_graphs(job)) {
+         const auto graphs = static_cast<std::size_t>(job.recipe.kernels.cuda_graphs);
+         return {"recipe kernels cuda_graphs none", fmt::format("cuda_graphs {}", cuda_graph_names[graphs])};
+       }
        if (l.recompute == Recompute::full) return {"recompute none or selective", "recompute full"};
        return {"vp > 1 with a pipeline: two micro-batches on a stage at once", fmt::format("pp {}, vp 1", l.pp)};
      }},

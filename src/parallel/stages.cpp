@@ -33,12 +33,15 @@ std::vector<int> as_equal_as_possible(int layers, int ways) {
 }
 
 /// Modules that predict further tokens stand beside the loss: every part takes as many layers as equal parts need, the
-/// last what is left (Megatron-Bridge, recipes/deepseek, set_deepseek_v3_pipeline_model_parallel_layout).
+/// last what is left (Megatron-Bridge, recipes/deepseek, set_deepseek_v3_pipeline_model_parallel_layout). Where less
+/// than nothing is left, the first parts are relieved of one ("Et|(tt|)*30mL", scripts/performance/run_script.py at
+/// v0.1.0rc4).
 std::vector<int> split_with_modules(int layers, int ways) {
   const int each = (layers + ways - 1) / ways;
   std::vector<int> parts(static_cast<std::size_t>(ways), each);
   parts.back() = layers - each * (ways - 1);
-  return parts.back() < 0 ? as_equal_as_possible(layers, ways) : parts;
+  for (std::size_t part = 0; parts.back() < 0; ++part) --parts[part], ++parts.back();
+  return parts;
 }
 
 std::vector<int> split_by_cost(const Transformer& model, int ways) {

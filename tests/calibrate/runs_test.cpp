@@ -624,6 +624,25 @@ TEST(PublishedRuns, ThatShipArePredictedWithinTheGoal) {
   EXPECT_THAT(accuracy_markdown(checks), HasSubstr("## By stack"));
 }
 
+TEST(PublishedRuns, OfAMixtureShowWhetherTheyErrToOneSide) {
+  const auto run = [](std::string model, double error, std::string tier = "A") {
+    RunCheck c;
+    c.tier = std::move(tier), c.task = "pretrain", c.framework = "nemo", c.accelerator = "GB200", c.precision = "bf16";
+    c.model = std::move(model), c.experts = true, c.counted = true, c.step_time_error = error;
+    c.prediction = Prediction{};
+    c.prediction->model_flops = 1;
+    c.measured.step_time = Seconds::base(1);
+    return c;
+  };
+  const std::vector<RunCheck> checks = {run("one", -0.3), run("one", -0.1), run("one", -0.2),
+                                        run("two", 0.02), run("two", 0.04), run("two", 0.06),
+                                        run("few", 0.5),  run("few", 0.5),  run("few", 0.5, "C")};
+  const std::string page = accuracy_markdown(checks);
+  EXPECT_THAT(page, HasSubstr("Within 10 %: 1 of 2."));
+  EXPECT_THAT(page, HasSubstr("| one | nemo | GB200 | bf16 | 3 | -20.0 |\n| two | nemo | GB200 | bf16 | 3 | +4.0 |\n"));
+  EXPECT_THAT(page, Not(HasSubstr("| few | nemo")));
+}
+
 TEST(Records, OfTheFolderAreAllPredictedOrLeftOutWithAReason) {
   const char* folder = std::getenv("MESHWRIGHT_RECORDS");
   if (folder == nullptr) GTEST_SKIP() << "MESHWRIGHT_RECORDS names no folder of training records: left out";

@@ -62,6 +62,25 @@ TEST(Constraints, ReleasesOfMegatronHaveTheirOwn) {
   EXPECT_EQ(refused_in("26.06", sharded, graphs), "");
 }
 
+// Megatron Core replays graphs of parts of a layer beside another micro-batch since 0.16, never one of a whole layer
+// or of its MLP (transformer_config.py: "CUDA graph scope on moe and mlp is not supported").
+TEST(Constraints, OverlapOfExpertsTakesLayersApart) {
+  const auto words_in = [](const char* release, const char* recipe) {
+    const Job job = with(test_job(mixture(48, 128, 8), 8, 4096, 64), [&](JobSpec& spec) {
+      spec.framework_version = release, spec.recipe = Reader::text(recipe, "recipe.json");
+    });
+    const Layout layout{.dp = 8, .ep = 8, .ep_comm_overlap = true};
+    const Rule rule = refused_by(job, layout);
+    return rule == nullptr ? std::string() : violation_of(job, layout, rule).available;
+  };
+  const char* attention = R"({"kernels": {"cuda_graphs": "partial", "graph_parts": ["attention", "router"]}})";
+  EXPECT_EQ(words_in("25.11", attention), "cuda_graphs partial");
+  EXPECT_EQ(words_in("26.02", attention), "");
+  EXPECT_EQ(words_in("26.02", R"({"kernels": {"cuda_graphs": "partial", "graph_parts": ["mlp"]}})"),
+            "cuda_graphs partial");
+  EXPECT_EQ(words_in("26.02", R"({"kernels": {"cuda_graphs": "per_layer"}})"), "cuda_graphs per_layer");
+}
+
 TEST(Constraints, PublishedLayoutsPass) {
   EXPECT_EQ(refused(llama_405b(), {.tp = 8, .pp = 16, .dp = 128}, 8192), "");
   EXPECT_EQ(refused(llama_405b(), {.tp = 8, .pp = 16, .vp = 8, .dp = 128}, 8192), "");

@@ -31,6 +31,10 @@ TEST(Stages, FurtherTokensStandBesideTheLoss) {
     EXPECT_EQ(parts.front(), each);
     EXPECT_EQ(parts.back(), last);
   }
+  // Its layout of H100, "Et|(tt|)*30mL": 31 parts of two would hold 62 layers, so the first has one, the last none.
+  std::vector<int> halves(32, 2);
+  halves.front() = 1, halves.back() = 0;
+  EXPECT_EQ(stage_layers(model, StageSplit::uneven, 32), halves);
   model.mtp_layers = 0;
   EXPECT_EQ(stage_layers(model, StageSplit::uneven, 16).back(), 3);
 }

@@ -570,6 +570,20 @@ TEST(Step, DelayedWeightGradientsWidenTheWindowsOfExperts) {
   EXPECT_GT(later.hidden.expert_parallel, at_once.hidden.expert_parallel);
 }
 
+// Kernels beside an exchange have the multiprocessors that it leaves: DeepEP holds 20 of an H100's 132, a fraction of
+// what runs at once that is never hidden.
+TEST(Step, ExchangesTakeMultiprocessorsFromTheKernelsBeside) {
+  const Job job = with_recipe(job_on("dgx-h100", 16, mixture(16, 64, 8), 4096, 128),
+                              R"({"kernels": {"dispatcher": "deepep", "delay_wgrad": true}})");
+  const Layout beside{.dp = 16, .ep = 16, .etp = 1, .ep_comm_overlap = true};
+  ASSERT_LT(job.framework.overlap.slowdown, 20.0 / 132);
+  const Step step = step_of(job, beside);
+  const double moved = (step.time.expert_parallel + step.hidden.expert_parallel).value();
+  EXPECT_GE(step.time.expert_parallel.value(), 20.0 / 132 * step.hidden.expert_parallel.value());
+  EXPECT_GT(step.hidden.expert_parallel.value(), 0);
+  EXPECT_LT(step.time.expert_parallel.value(), moved);
+}
+
 // ZeRO-2 keeps a shard of the gradients from one micro-batch to the next: each micro-batch reduces and scatters its
 // own. A pipeline adds them up first.
 TEST(Step, ShardedGradientsAreReducedEveryMicroBatch) {

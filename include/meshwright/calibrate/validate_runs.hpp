@@ -16,6 +16,8 @@ namespace meshwright::calibrate {
 struct RunCheck {
   std::string id, kind = "run";
   std::string set, tier, task, framework, family, accelerator, precision, state;
+  std::string model;           ///< its name
+  bool experts = false;        ///< a mixture
   bool unknown_stack = false;  ///< predicted as any stack, and counted apart
   std::string configuration;   ///< equal for records of one model, cluster, layout and stack: reruns and releases
   MeasuredRun measured;

@@ -267,6 +267,7 @@ struct DispatcherRow {
   double launches = 0;  ///< kernels of dispatch and combine of one layer, forward and backward
   bool waits = true;    ///< the host reads the counts of tokens before it launches the experts
   bool pads = true;     ///< takes tokens that are padded to the experts' capacity
+  int sms = 0;          ///< of the device's multiprocessors, those that dispatch and combine run on
 };
 const DispatcherRow& dispatcher(Dispatcher kind);
 

@@ -66,6 +66,7 @@ struct StackRules {
   bool gathers_beside_reduces = false;   ///< parameter gathers overlap only where gradient reduction does
   bool graphs_with_sharding = true;      ///< CUDA graphs run with zero_stage 2 and 3
   bool ep_overlap_with_sharding = true;  ///< and so does ep_comm_overlap
+  bool ep_overlap_with_graphs = true;    ///< CUDA graphs of parts of a layer run with ep_comm_overlap
 };
 
 /// What it does where a job does not say.
@@ -187,6 +188,7 @@ constexpr void describe(PartOf<StackRules> auto& p, V&& visit) {
   visit("gathers_beside_reduces", p.gathers_beside_reduces);
   visit("graphs_with_sharding", p.graphs_with_sharding);
   visit("ep_overlap_with_sharding", p.ep_overlap_with_sharding);
+  visit("ep_overlap_with_graphs", p.ep_overlap_with_graphs);
   visit("precisions", p.precisions);
   visit("orders", p.orders);
   visit("recompute_modules", p.recompute_modules);
