@@ -7,6 +7,7 @@
 #include <pybind11/typing.h>
 
 #include <string>
+#include <string_view>
 
 #include "meshwright/core/error.hpp"
 #include "meshwright/core/quantity.hpp"
@@ -34,11 +35,25 @@ void bind_capacity(py::module_& module);
 inline py::object from_json(const std::string& text) { return py::module_::import("json").attr("loads")(text); }
 /// The same of an object's text.
 inline py::dict dict_of(const std::string& text) { return from_json(text); }
-/// json.dumps(object), our own values by their to_dict().
-inline std::string to_json_text(const py::object& object) {
-  const py::cpp_function plain([](const py::object& value) { return value.attr("to_dict")(); });
-  return py::module_::import("json").attr("dumps")(object, py::arg("default") = plain).cast<std::string>();
+/// A wrong type is Python's TypeError, a wrong value an Error; both name the argument, what was found and what was
+/// expected.
+[[noreturn]] inline void refuse_type(const py::handle& found, std::string_view where, std::string_view expected) {
+  throw py::type_error(std::string(where) + ": found " + Py_TYPE(found.ptr())->tp_name + ", expected " +
+                       std::string(expected));
 }
+
+/// `value` as a T of C++; `expected` in words.
+template <class T>
+T as(const py::handle& value, std::string_view where, std::string_view expected) {
+  try {
+    return value.cast<T>();
+  } catch (const py::cast_error&) {
+    refuse_type(value, where, expected);
+  }
+}
+
+/// json.dumps(object), our own values by their to_dict(); `where` names the argument.
+std::string to_json_text(const py::object& object, const std::string& where);
 
 /// {name: figure in base units}.
 using Figures = py::typing::Dict<py::str, py::float_>;
@@ -61,9 +76,10 @@ Number within(Number value, const std::string& where, Number least, Number most)
 /// A float in base units or a string with a unit.
 template <class Q>
 Q quantity(const py::object& value, const std::string& where) {
-  if (py::isinstance<py::str>(value)) return parse_quantity<Q::dimension>(value.cast<std::string>(), where);
+  if (py::isinstance<py::str>(value))
+    return parse_quantity<Q::dimension>(as<std::string>(value, where, "a text in UTF-8"), where);
   constexpr double most = 1e24;
-  return Q::base(within(value.cast<double>(), where, 0.0, most));
+  return Q::base(within(as<double>(value, where, "a number in base units or a text with a unit"), where, 0.0, most));
 }
 
 /// A read-only property that gives a Quantity member as a float in base units.

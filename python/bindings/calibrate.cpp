@@ -7,6 +7,7 @@
 #include "meshwright/calibrate/json.hpp"
 #include "meshwright/calibrate/own_fit.hpp"
 #include "meshwright/calibrate/run_logs.hpp"
+#include "meshwright/core/reader.hpp"
 
 namespace meshwright::python {
 namespace {
@@ -14,6 +15,7 @@ namespace {
 using Paths = std::vector<std::filesystem::path>;
 
 std::vector<RunRecord> runs_of(const Paths& files, const Catalog& catalog, const LogCompletion& completion) {
+  if (files.empty()) throw Error("records", "found none, expected a file or several");
   std::vector<RunRecord> runs;
   for (const std::filesystem::path& file : files)
     std::ranges::move(read_own_runs(file, catalog, completion), std::back_inserter(runs));
@@ -77,6 +79,8 @@ void bind_calibrate(py::module_& module) {
   module.def("_fitted_runs", fitted, py::arg("files"), py::arg("hardware"), py::arg("description"), py::kw_only(),
              py::arg("model") = "", py::arg("cluster") = "", py::arg("nodes") = 0, py::arg("gpus") = 0,
              py::arg("seq_len") = 0, "(overlay as JSON text, figures, errors) of `meshwright calibrate runs`.");
+  module.def("_write_file", &write_file, py::arg("path"), py::arg("text"), without_gil,
+             "Writes a file whole or not at all.");
 }
 
 }  // namespace meshwright::python

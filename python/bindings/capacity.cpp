@@ -97,8 +97,8 @@ void bind_scenario(py::module_& module) {
                                "Candidates, workloads, prices and questions: a procurement question.");
   cls.def(py::init(&from_file), py::arg("file"), "Reads a scenario file with its includes.")
       .def_static(
-          "from_dict", [](const py::dict& object) { return from_text(to_json_text(object)); }, py::arg("object"),
-          "The same from a dict; \"include\" is refused.")
+          "from_dict", [](const py::dict& object) { return from_text(to_json_text(object, "scenario")); },
+          py::arg("object"), "The same from a dict; \"include\" is refused.")
       .def_property_readonly(
           "points", [](const ScenarioText& s) { return parsed(s)->scenario.point_count(); },
           "Candidates times workloads")
@@ -141,11 +141,12 @@ void bind_store(py::module_& module) {
 py::object run_of(const Job& job, const py::object& tokens, const std::optional<Layout>& layout,
                   const py::object& assume) {
   const Catalog catalog(job.cluster.catalog);
-  const double count =
-      py::isinstance<py::str>(tokens) ? parse_tokens(tokens.cast<std::string>(), "tokens") : tokens.cast<double>();
+  const double count = py::isinstance<py::str>(tokens)
+                           ? parse_tokens(as<std::string>(tokens, "tokens", "a text in UTF-8"), "tokens")
+                           : as<double>(tokens, "tokens", "a number or a text such as \"15T\"");
   const capacity::Phase whole{"run", count, job.seq_len, job.global_batch};
   StatedRun stated{{}, {.phases = {whole}}};
-  if (!assume.is_none()) stated = read_stated_run(Reader::text(to_json_text(assume), "assume"), whole);
+  if (!assume.is_none()) stated = read_stated_run(Reader::text(to_json_text(assume, "assume"), "assume"), whole);
   RunAssumptions& assumptions = stated.assumptions;
   std::string text;
   {

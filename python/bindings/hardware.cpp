@@ -114,8 +114,9 @@ void bind_network(py::module_& module) {
 void bind_cluster(py::module_& module) {
   py::class_<Cluster> cls(
       module, "Cluster", "A cluster: a value that carries everything a prediction needs. See cluster() and replace().");
-  cls.def(py::init([](const py::kwargs& fields) { return cluster_of(to_json_text(fields), load_catalog()); }),
-          "Cluster(of='dgx-h100', nodes=64, network={'oversubscription': [2]}): the members of a cluster file.")
+  cls.def(
+         py::init([](const py::kwargs& fields) { return cluster_of(to_json_text(fields, "Cluster"), load_catalog()); }),
+         "Cluster(of='dgx-h100', nodes=64, network={'oversubscription': [2]}): the members of a cluster file.")
       .def_readonly("name", &Cluster::name, "Name of the cluster, or of its node")
       .def_property_readonly(
           "node", [](const Cluster& c) { return part_of(c, c.node); }, "The node that it is made of")
@@ -141,14 +142,14 @@ void bind_cluster(py::module_& module) {
             py::dict network = said.contains("network") ? py::dict(said["network"]) : py::dict();
             for (const auto& [key, value] : members) network[key] = value;
             said["network"] = network;
-            return cluster_of(to_json_text(said), Catalog(c.catalog));
+            return cluster_of(to_json_text(said, "network"), Catalog(c.catalog));
           },
           "The same cluster with another network: topology, tiers, oversubscription, reach, planes, switch, routing, "
           "efficiency, as in cluster files.")
       .def(
           "replace",
           [](const Cluster& c, const py::kwargs& fields) {
-            return cluster_of(changed(to_json(c.spec), fields), Catalog(c.catalog));
+            return cluster_of(changed(to_json(c.spec), fields, "Cluster"), Catalog(c.catalog));
           },
           "The same cluster with something else said of it: cluster.replace(nodes=128, network={'planes': 2}). None = "
           "the default.")

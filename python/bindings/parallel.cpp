@@ -11,9 +11,11 @@
 namespace meshwright::python {
 namespace {
 
-Layout layout_from(const py::kwargs& fields) { return read_layout(Reader::text(to_json_text(fields), "Layout")); }
+Layout layout_from(const py::kwargs& fields) {
+  return read_layout(Reader::text(to_json_text(fields, "Layout"), "Layout"));
+}
 Layout layout_with(const Layout& layout, const py::kwargs& fields) {
-  return read_layout(Reader::text(changed(to_json(layout), fields), "Layout"));
+  return read_layout(Reader::text(changed(to_json(layout), fields, "Layout"), "Layout"));
 }
 
 py::object value_of(const LayoutField& field, const Layout& layout) {
@@ -96,7 +98,7 @@ void bind_job(py::module_& module) {
                          .framework = framework,
                          .framework_version = framework_version,
                          .moe_imbalance = moe_imbalance};
-            if (!recipe.is_none()) spec.recipe = Reader::text(to_json_text(recipe), "recipe");
+            if (!recipe.is_none()) spec.recipe = Reader::text(to_json_text(recipe, "recipe"), "recipe");
             return make_job(spec, Catalog(cluster.catalog));
           }),
           py::kw_only(), py::arg("model"), py::arg("cluster"), py::arg("seq_len"), py::arg("global_batch"),
@@ -132,7 +134,7 @@ void bind_job(py::module_& module) {
             // Another cluster brings the overlays that it was looked up in.
             const bool other = fields.contains("cluster") && py::isinstance<Cluster>(fields["cluster"]);
             const Catalog catalog(other ? fields["cluster"].cast<const Cluster&>().catalog : j.cluster.catalog);
-            return job_of(changed(to_json(j.spec), fields), catalog);
+            return job_of(changed(to_json(j.spec), fields, "Job"), catalog);
           },
           "The same job with something else said of it: job.replace(global_batch=512, precision='fp8'). None = the "
           "default.")

@@ -49,53 +49,58 @@ std::function<py::object(const Outcome&)> called(const py::object& function) {
   };
 }
 
+std::string text_of(const py::handle& value, std::string_view where) {
+  return as<std::string>(py::str(value), where, "a text in UTF-8");
+}
+
 Objective objective_from(const py::object& given, const std::string& where) {
-  if (py::isinstance<py::str>(given)) return objective(given.cast<std::string>(), where);
-  if (PyCallable_Check(given.ptr()) == 0) {
-    throw Error(where,
-                "found " + py::repr(given).cast<std::string>() + ", expected a name or a function of an Outcome");
-  }
-  const std::string name = py::str(py::getattr(given, "__name__", py::str("objective")));
-  return {.name = name, .title = name, .value = [call = called(given)](const Outcome& o) {
+  if (py::isinstance<py::str>(given)) return objective(as<std::string>(given, where, "a text in UTF-8"), where);
+  if (PyCallable_Check(given.ptr()) == 0) refuse_type(given, where, "a name or a function of an Outcome");
+  const auto name = text_of(py::getattr(given, "__name__", py::str("objective")), where);
+  return {.name = name, .title = name, .value = [where, call = called(given)](const Outcome& o) {
             const py::gil_scoped_acquire acquired;
-            return call(o).cast<double>();
+            return as<double>(call(o), where, "a function that gives a number");
           }};
 }
 
 Constraint constraint_from(const std::string& name, const py::object& function) {
+  if (PyCallable_Check(function.ptr()) == 0) refuse_type(function, "constraints", "functions of an Outcome");
   return {name, [call = called(function)](const Outcome& o) {
             const py::gil_scoped_acquire acquired;
             return py::bool_(call(o)).cast<bool>();
           }};
 }
 
-std::string spelled_value(const py::handle& value) {
+std::string spelled_value(const py::handle& value, std::string_view where) {
   if (py::isinstance<py::bool_>(value)) return value.cast<bool>() ? "true" : "false";
-  return py::str(value);
+  return text_of(value, where);
 }
 
 /// "tp=8,pp=4", ["tp=8", "pp=4"] or {"tp": 8, "pp": 4}.
 Filter filter_from(const py::object& fixed, const py::object& excluded, const std::string& where_fixed) {
   Filter filter;
-  const auto each = [](const py::object& texts, auto read) {
+  const auto each = [](const py::object& texts, const std::string& where, auto read) {
+    const std::string expected = "axes as {'tp': 8}, 'tp=8,pp=4' or a list of such texts";
     if (texts.is_none()) return;
     if (py::isinstance<py::dict>(texts)) {
       for (const auto& [axis, value] : texts.cast<py::dict>()) {
-        read(std::string(py::str(axis)) + "=" + spelled_value(value));
+        read(as<std::string>(axis, where, expected) + "=" + spelled_value(value, where));
       }
     } else if (py::isinstance<py::str>(texts)) {
-      read(texts.cast<std::string>());
+      read(as<std::string>(texts, where, expected));
     } else {
-      for (const py::handle text : texts) read(text.cast<std::string>());
+      for (const std::string& text : as<std::vector<std::string>>(texts, where, expected)) read(text);
     }
   };
-  each(fixed, [&](const std::string& text) { fix(filter, text, where_fixed); });
-  each(excluded, [&](const std::string& text) { exclude(filter, text, "exclude"); });
+  each(fixed, where_fixed, [&](const std::string& text) { fix(filter, text, where_fixed); });
+  each(excluded, "exclude", [&](const std::string& text) { exclude(filter, text, "exclude"); });
   return filter;
 }
 
 /// Ctrl-C, and the caller's own function, which may say False to stop.
 std::function<bool(const Progress&)> progress_from(const py::object& function) {
+  if (!function.is_none() && PyCallable_Check(function.ptr()) == 0)
+    refuse_type(function, "progress", "a function of what is done and all there is");
   return [function = held(function)](const Progress& progress) {
     const py::gil_scoped_acquire acquired;
     if (PyErr_CheckSignals() != 0) {
@@ -113,7 +118,8 @@ struct Arguments {
 };
 
 Bytes memory_from(const py::object& said, const Job& job) {
-  if (py::isinstance<py::str>(said)) return memory_limit(said.cast<std::string>(), job, "max_memory");
+  if (py::isinstance<py::str>(said))
+    return memory_limit(as<std::string>(said, "max_memory", "a text in UTF-8"), job, "max_memory");
   const auto limit = quantity<Bytes>(said, "max_memory");
   if (limit > Bytes{}) return limit;
   throw Error("max_memory", "found 0, expected bytes above zero, or a size such as '64 GB' or '90%'");
@@ -128,19 +134,22 @@ SearchOptions options_from(const Arguments& a, const Job& job) {
   options.objective = objective_from(a.objective, "objective");
   bool in_python = !py::isinstance<py::str>(a.objective);
   if (!a.pareto.is_none()) {
-    for (const py::handle given : a.pareto) {
-      const auto object = py::reinterpret_borrow<py::object>(given);
-      options.pareto.push_back(objective_from(object, "pareto"));
+    for (const auto& given : as<std::vector<py::object>>(a.pareto, "pareto", "a list of objectives")) {
+      options.pareto.push_back(objective_from(given, "pareto"));
       in_python = in_python || !py::isinstance<py::str>(given);
     }
   }
   if (!a.constraints.is_none()) {
+    if (!py::isinstance<py::dict>(a.constraints))
+      refuse_type(a.constraints, "constraints", "{'name': a function of an Outcome}");
     for (const auto& [name, function] : a.constraints.cast<py::dict>()) {
-      options.constraints.push_back(constraint_from(py::str(name), py::reinterpret_borrow<py::object>(function)));
+      options.constraints.push_back(
+          constraint_from(text_of(name, "constraints"), py::reinterpret_borrow<py::object>(function)));
       in_python = true;
     }
   }
-  if (!a.accelerators.is_none()) options.accelerators = a.accelerators.cast<std::vector<int>>();
+  if (!a.accelerators.is_none())
+    options.accelerators = as<std::vector<int>>(a.accelerators, "accelerators", "a list of counts");
   if (in_python) options.threads = 1;  // Python runs one function at a time anyway
   options.progress = progress_from(a.progress);
   return options;
@@ -266,6 +275,15 @@ void bind_found(py::module_& module) {
       cls, [](const Found& r) { return state_of(r); }, &read_found);
 }
 
+/// Refuses a document without what is shown of a plan.
+void check_plan(const Reader& document) {
+  for (const Reader& help : document.at("helps").items()) {
+    for (const char* key : {"what", "change"}) help.at(key).string();
+    for (const char* key : {"step_time_s", "gain"}) help.at(key).number();
+  }
+  document.at("alternatives").items();
+}
+
 void bind_planned(py::module_& module) {
   py::class_<Planned> cls(module, "Plan",
                           "A search with what would help, what else could be asked, and why not another layout.");
@@ -292,8 +310,9 @@ void bind_planned(py::module_& module) {
   def_value(
       cls, [](const Planned& p) { return py::make_tuple(state_of(p.result), p.text, p.why_not); },
       [](const py::tuple& plain) {
-        return Planned{read_found(plain[0].cast<py::tuple>()), plain[1].cast<std::string>(),
-                       plain[2].cast<std::string>()};
+        const auto text = plain[1].cast<std::string>();
+        check_plan(Reader::text(text, "Plan"));
+        return Planned{read_found(plain[0].cast<py::tuple>()), text, plain[2].cast<std::string>()};
       });
 }
 

@@ -8,9 +8,9 @@ namespace {
 /// A Hugging Face configuration, or the path or Hub name of one (python/meshwright/huggingface.py).
 Transformer from_huggingface(const py::object& source, const std::string& name) {
   const py::module_ hub = py::module_::import("meshwright.huggingface");
-  const auto [file, config, known_as] =
-      hub.attr("configuration")(source).cast<std::tuple<std::string, py::object, std::string>>();
-  const Reader reader = file.empty() ? Reader::text(to_json_text(config), "config") : Reader::file(file);
+  const auto [file, config, known_as] = as<std::tuple<std::string, py::object, std::string>>(
+      hub.attr("configuration")(source), "config", "names in UTF-8");
+  const Reader reader = file.empty() ? Reader::text(to_json_text(config, "config"), "config") : Reader::file(file);
   return import_huggingface(reader, name.empty() ? known_as : name);
 }
 
@@ -45,14 +45,16 @@ void bind_counts(py::module_& module) {
 
 void bind_transformer(py::module_& module) {
   py::class_<Transformer> cls(module, "Model", "The shapes of a decoder-only transformer. A value: see replace().");
-  cls.def(py::init([](const py::kwargs& fields) { return read_text(to_json_text(fields)); }),
+  cls.def(py::init([](const py::kwargs& fields) { return read_text(to_json_text(fields, "Model")); }),
           "Model(name='mine', layers=32, hidden=4096, heads=32, ffn_hidden=14336, vocab=128256, ...): the members "
           "of a model file.")
       .def_readonly("name", &Transformer::name, "Preset's name, or the file's")
       .def_readonly("family", &Transformer::family, "'llama', 'gpt', 'mixtral', 'deepseek', ...")
       .def_property(
           "layers", [](const Transformer& m) { return m.layers; },
-          [](Transformer& m, int layers) { m = read_text(changed(text_of(m), py::dict(py::arg("layers") = layers))); },
+          [](Transformer& m, int layers) {
+            m = read_text(changed(text_of(m), py::dict(py::arg("layers") = layers), "Model"));
+          },
           "Transformer blocks, without multi-token prediction")
       .def_readonly("hidden", &Transformer::hidden, "Model width")
       .def_readonly("ffn_hidden", &Transformer::ffn_hidden, "Inner width of the dense MLP")
@@ -81,7 +83,9 @@ void bind_transformer(py::module_& module) {
           py::arg("seq_len"), "Model FLOPs of forward and backward per token, causal half of attention counted.")
       .def(
           "replace",
-          [](const Transformer& m, const py::kwargs& fields) { return read_text(changed(text_of(m), fields)); },
+          [](const Transformer& m, const py::kwargs& fields) {
+            return read_text(changed(text_of(m), fields, "Model"));
+          },
           "The same model with other members: model.replace(layers=16). None = the default.")
       .def(
           "to_dict", [](const Transformer& m) { return dict_of(text_of(m)); }, "The members of a model file.")

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import pages
-from ._meshwright import _checked_runs, _fitted_runs
-from .documents import Document
+from ._meshwright import Error, _checked_runs, _fitted_runs, _write_file
+from .documents import Document, parsed
 
 #: One path or several.
 Files = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
@@ -23,13 +23,13 @@ class Validation(Document):
     @property
     def rows(self) -> list[dict[str, Any]]:
         """A row a run: measured, predicted, relative errors (predicted / measured - 1), or why it was skipped."""
-        runs: list[dict[str, Any]] = self.to_dict()["runs"]
+        runs: list[dict[str, Any]] = self._member("runs")
         return runs
 
     @property
     def groups(self) -> dict[str, dict[str, float]]:
         """Errors of step time by group: count, mape (mean absolute relative error), median_ape, p90_ape, bias."""
-        groups: dict[str, dict[str, float]] = self.to_dict()["summary"]["by_group"]
+        groups: dict[str, dict[str, float]] = self._member("summary", "by_group", kind=dict)
         return groups
 
     def _repr_html_(self) -> str:
@@ -49,20 +49,23 @@ class Calibration(Document):
 
         `told` is the share of the figure's variance that the runs took away: 0 = they say nothing of it.
         """
-        rows: list[dict[str, Any]] = json.loads(self.figures)
+        rows: list[dict[str, Any]] = parsed(self.figures, "Calibration", list)
         return rows
 
     @property
     def errors(self) -> dict[str, float]:
         """Runs (configurations), and mean_ape_before and mean_ape_after: mean absolute relative errors of their steps."""
-        errors: dict[str, float] = json.loads(self.outcome)
+        errors: dict[str, float] = parsed(self.outcome, "Calibration")
         return errors
 
     def write(self, folder: str | os.PathLike[str]) -> pathlib.Path:
         """Puts the overlay into a folder for `hardware=` and `--hardware`; gives the file."""
         file = pathlib.Path(folder) / "own-runs.json"
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(self.text)
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+        except (OSError, ValueError) as error:
+            raise Error(f"folder: {error}") from None
+        _write_file(file, self.text)
         return file
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from . import pages
 from ._meshwright import Cluster, collective, readable
-from .documents import Document
+from .documents import Document, parsed
 
 #: Message sizes of nccl-tests' usual sweep, in bytes: 1 KiB to 8 GiB.
 USUAL_SIZES = tuple(2**power for power in range(10, 34))
@@ -32,7 +32,7 @@ class CollectiveCurve(Document):
     @property
     def rows(self) -> list[dict[str, Any]]:
         """A row a size: bytes, time_us, algbw_gbps and busbw_gbps [GB/s], algo, proto, limiting_link."""
-        rows: list[dict[str, Any]] = json.loads(self.text)
+        rows: list[dict[str, Any]] = parsed(self.text, type(self).__name__, list)
         return rows
 
     def to_dict(self) -> dict[str, Any]:

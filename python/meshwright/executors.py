@@ -16,6 +16,12 @@ def in_chunks(items: Sequence[Item], chunk: int) -> Iterator[Sequence[Item]]:
     return (items[i : i + chunk] for i in range(0, len(items), chunk))
 
 
+def runs_tasks(executor: Executor | None) -> None:
+    """TypeError where it is no executor."""
+    if executor is not None and not callable(getattr(executor, "submit", None)):
+        raise TypeError(f"executor: found {type(executor).__name__}, expected an executor of concurrent.futures")
+
+
 def _workers(executor: Executor) -> int:
     """How many tasks it does at once; this machine's cores where it doesn't tell."""
     client = getattr(executor, "_client", None)  # dask.distributed's ClientExecutor

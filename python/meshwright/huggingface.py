@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ._meshwright import Error
+from .arguments import short
 
 
 def configuration(source: Any) -> tuple[str, Any, str]:
@@ -19,9 +20,13 @@ def configuration(source: Any) -> tuple[str, Any, str]:
     if not isinstance(source, (str, os.PathLike)):
         raise Error(f"config: found {type(source).__name__}, expected a dict, a configuration, a path or a name on the Hub")
     path = pathlib.Path(source)
-    if path.is_dir():
-        path = path / "config.json"
-    if path.exists() or path.suffix == ".json" or str(source).count("/") != 1:
+    try:
+        if path.is_dir():
+            path = path / "config.json"
+        there = path.exists()
+    except OSError as error:  # a name that is too long, a folder that may not be looked into
+        raise Error(f"config: {error.strerror}: {short(source)}") from None
+    if there or path.suffix == ".json" or str(source).count("/") != 1:
         name = path.parent.name if path.name == "config.json" else path.stem
         return str(path), None, name or "model"
     return str(from_hub(str(source))), None, str(source).split("/")[1]

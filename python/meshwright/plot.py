@@ -6,7 +6,8 @@ import itertools
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ._meshwright import Layout, Prediction, SearchResult, readable
+from ._meshwright import Error, Layout, Prediction, SearchResult, readable
+from .arguments import of_type, one_of, text
 from .curves import size_text
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ def waterfall(prediction: Prediction, against: Prediction | None = None, title: 
     """Where the step time goes: one bar a term, the total last. With `against`, what each term adds to reach it."""
     import plotly.graph_objects as go
 
+    of_type(prediction, Prediction, "prediction", "a Prediction")
+    of_type(against, (Prediction, type(None)), "against", "a Prediction")
     start = [] if against is None else [("this", prediction.step_time, "absolute")]
     terms = prediction.time if against is None else {n: s - prediction.time[n] for n, s in against.time.items()}
     bars = [(name.replace("_", " "), seconds, "relative") for name, seconds in terms.items() if abs(seconds) > 1e-9]
@@ -68,6 +71,7 @@ def timeline(prediction: Prediction, title: str | None = None) -> go.Figure:
     """The pipeline of one step: a row a stage, a bar a pass of a micro-batch."""
     import plotly.graph_objects as go
 
+    of_type(prediction, Prediction, "prediction", "a Prediction")
     slices = sorted(prediction.timeline(), key=lambda s: s["start_s"])
     shown = [s for s in slices[:MOST_SLICES] if s["end_s"] > s["start_s"]]
     figure = go.Figure()
@@ -83,6 +87,7 @@ def timeline(prediction: Prediction, title: str | None = None) -> go.Figure:
             hovertext=[_slice_words(s) for s in part],
             hoverinfo="text",
         )
+    text(title, "title")
     cut = "" if len(shown) == len(slices) else f" (the first {readable(shown[-1]['start_s'], 's')} of the step)"
     _dressed(figure, (title or _words(prediction)) + cut, x=_axis("time", "s"))
     stages = range(prediction.layout.pp)
@@ -94,6 +99,7 @@ def stage_memory(prediction: Prediction, title: str | None = None) -> go.Figure:
     """What the memory of each pipeline stage holds, beside what a device has."""
     import plotly.graph_objects as go
 
+    of_type(prediction, Prediction, "prediction", "a Prediction")
     memory = prediction.memory_by_stage
     stages = [f"stage {stage}" for stage in range(len(memory))]
     figure = go.Figure()
@@ -123,6 +129,10 @@ def busbw(curves: Mapping[str, Iterable[Mapping[str, Any]]] | Iterable[Mapping[s
     sizes: set[float] = set()
     for name, given in named.items():
         rows = list(given)
+        for row in rows:
+            of_type(row, Mapping, "curves", "rows of collective()")
+            for key in ("bytes", "time_us", "busbw_gbps", "algo", "proto"):
+                one_of(key, row, "curves")
         sizes.update(row["bytes"] for row in rows)
         figure.add_scatter(
             x=[row["bytes"] for row in rows],
@@ -154,6 +164,10 @@ def layout_map(
     from .frames import to_dataframe
 
     frame = results if isinstance(results, pd.DataFrame) else to_dataframe(results)
+    for name, column in (("x", x), ("y", y), ("value", value)):
+        one_of(column, frame.columns, name)
+    if not pd.api.types.is_numeric_dtype(frame[value]):
+        raise Error(f"value: found {value!r}, expected a column of numbers")
     highest = value in ("mfu", "hfu", "tokens_per_s_per_gpu")
     table = frame.pivot_table(index=y, columns=x, values=value, aggfunc="max" if highest else "min", dropna=False)
     table = table.reindex(index=sorted(frame[y].unique()), columns=sorted(frame[x].unique()))
@@ -182,7 +196,11 @@ def pareto(
     reach from P10 to P90."""
     import plotly.graph_objects as go
 
+    of_type(result, SearchResult, "result", "a SearchResult")
     document = result.to_dict()
+    figures = ("step_time_s", "peak_memory_bytes", "mfu", "hfu", "comm_share", "tokens_per_s_per_gpu")
+    for name, column in (("x", x), ("y", y)):
+        one_of(column, figures, name)
     front = sorted(document.get("pareto", []), key=lambda entry: entry[x])
     figure = go.Figure()
     for name, entries, mode in (("best by " + result.objective, document["layouts"], "markers"), ("front", front, "lines+markers")):
@@ -200,6 +218,11 @@ def scaling(predictions: Iterable[Prediction], title: str = "") -> go.Figure:
     reach from P10 to P90 of the step time."""
     import plotly.graph_objects as go
 
+    predictions = list(predictions)
+    for prediction in predictions:
+        of_type(prediction, Prediction, "predictions", "a list of Predictions")
+    if not predictions:
+        raise Error("predictions: found none, expected one or more")
     points = sorted((p.job.accelerators, p.tokens_per_s_per_gpu, p) for p in predictions)
     counts = [count for count, _, _ in points]
     ideal = [count * points[0][1] for count in counts]
@@ -226,8 +249,11 @@ def scaling(predictions: Iterable[Prediction], title: str = "") -> go.Figure:
 
 def to_matplotlib(figure: go.Figure) -> matplotlib.figure.Figure:
     """The same plot by matplotlib (which has to be installed), for papers and PDF."""
+    import plotly.graph_objects as go
+
     from .matplotlib_export import exported
 
+    of_type(figure, go.Figure, "figure", "a figure of plotly")
     return exported(figure)
 
 
@@ -295,4 +321,5 @@ def _axis(title: str, unit: str) -> dict[str, Any]:
 
 
 def _dressed(figure: go.Figure, title: str, x: Mapping[str, Any] | None = None, y: Mapping[str, Any] | None = None) -> go.Figure:
+    text(title, "title")
     return figure.update_layout(title=title, xaxis=dict(x or {}), yaxis=dict(y or {}), template="plotly_white")

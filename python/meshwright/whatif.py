@@ -12,8 +12,9 @@ from typing import Any
 
 from . import pages
 from ._meshwright import ResultStore, Scenario, readable
+from .arguments import count
 from .documents import Document
-from .executors import Progress, computed, in_chunks
+from .executors import Progress, computed, in_chunks, runs_tasks
 
 
 @dataclass(frozen=True, repr=False)
@@ -36,7 +37,7 @@ class WhatIf(Document):
     @property
     def results(self) -> list[dict[str, Any]]:
         """The same: a candidate with a workload each."""
-        results: list[dict[str, Any]] = self.to_dict()["results"]
+        results: list[dict[str, Any]] = self._member("results")
         return results
 
     def _repr_html_(self) -> str:
@@ -59,7 +60,7 @@ class WhatIf(Document):
     @property
     def best(self) -> dict[str, Any]:
         """The best candidate and why."""
-        best: dict[str, Any] = self.to_dict()["best"]
+        best: dict[str, Any] = self._member("best", kind=dict)
         return best
 
 
@@ -78,6 +79,8 @@ def whatif(
     `chunk` points go to a worker at once, and only a few chunks for each worker are under way: memory stays bounded.
     `progress` is called with the points done and all that are to do; ``True`` draws a bar with the time left.
     """
+    count(chunk, "chunk")
+    runs_tasks(executor)
     if isinstance(scenario, dict):
         scenario = Scenario.from_dict(scenario)
     elif not isinstance(scenario, Scenario):

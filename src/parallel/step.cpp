@@ -109,11 +109,10 @@ ChunkTime operator+(const ChunkTime& a, const ChunkTime& b) noexcept {
   return {a.forward + b.forward, a.backward_input + b.backward_input, a.backward_weight + b.backward_weight};
 }
 
-/// What runs beside a pass: its share of the time in which kernels run, or device and network wait for the host. Both
-/// passes share what is done again.
+/// The kernels that run beside a pass's transfers: its own, and its share of what is done again.
 Seconds beside(const Slot& slot, const Pass& pass) noexcept {
   const Seconds once = slot.forward.computing() + slot.backward.computing();
-  return once > Seconds{} ? pass.computing() / once * (once + slot.recompute.computing() + slot.idle) : Seconds{};
+  return once > Seconds{} ? pass.computing() / once * (once + slot.recompute.computing()) : Seconds{};
 }
 
 /// Transfers that go beside one window, one after another, and those of last buckets, which have nothing left to hide
@@ -167,11 +166,15 @@ Overlap reduction(const Slot& slot, const StepConstants& c, const Entries& e, co
   const double others = std::min(l.pp, micro_batches(c.global_batch, l)) - 1;
   const double windows = each_pass ? 1 : 1 + others * (l.vp - 1.0) / l.vp;
   // What a window hides already it cannot hide again.
-  const Seconds left = std::max(Seconds{}, beside(slot, slot.backward) - slot.backward_hides);
+  const Seconds backward = windows * std::max(Seconds{}, beside(slot, slot.backward) - slot.backward_hides);
+  const Seconds forward = windows * beside(slot, slot.forward), idle = windows * slot.idle;
+  // A pass that waits for its transfers lets the host run ahead: where device and host wait for one another does not
+  // depend on the kernels, and what is left of it goes to the transfers that outlast them.
+  const Seconds lacking = l.overlap_grad_reduce ? std::max(Seconds{}, reduces.body - backward) : Seconds{};
+  const Seconds lent = std::min(idle, lacking);
   const double times = reductions(c, l);
-  const Overlap reduced = reduces.run(l.overlap_grad_reduce, windows * left, c.overlap_slowdown);
-  const Overlap gathered =
-      gathers.run(l.overlap_param_gather, windows * beside(slot, slot.forward), c.overlap_slowdown);
+  const Overlap reduced = reduces.run(l.overlap_grad_reduce, backward + lent, c.overlap_slowdown);
+  const Overlap gathered = gathers.run(l.overlap_param_gather, forward + idle - lent, c.overlap_slowdown);
   return {times * reduced.exposed + gathered.exposed, times * reduced.hidden + gathered.hidden};
 }
 

@@ -8,29 +8,64 @@ import pytest
 from cli.hostile import HF, JOB, MODEL, PLAN, refused, Run, write
 
 
+LOG = "examples/megatron-core.log"
+#: What every subcommand prints at length; those that test_every_subcommand_is_there finds in the program.
 COMMANDS = {
-    "list": ["model", "list"],
-    "json": ["model", "list", "--json"],
     "plan": PLAN,
-    "help": ["--help"],
-    "topology": ["topo", "show", "dgx-h100", "--nodes", "2"],
+    "predict": ["predict", "examples/llama-3.1-405b.json"],
+    "validate": ["validate", LOG, "--cluster", "dgx-h100"],
+    "collective": ["collective", "all_reduce", "--cluster", "dgx-h100", "--nodes", 2, "-b", "1M", "-e", "8M"],
     "algorithms": ["algorithms"],
+    "topo show": ["topo", "show", "dgx-h100", "--nodes", 2],
+    "topo check": ["topo", "check", "dgx-h100", "--nodes", 2],
+    "topo import": ["topo", "import", "tests/fuzz/corpus/topology/matrix.txt"],
+    "model list": ["model", "list"],
+    "model show": ["model", "show", "llama-3.1-8b"],
+    "calibrate gemm": ["calibrate", "gemm", "tests/fuzz/corpus/csv/gemm.csv"],
+    "calibrate nccl-tests": ["calibrate", "nccl-tests", "tests/fuzz/corpus/nccl-log/all_reduce.log", "--cluster", "dgx-h100"],
+    "calibrate runs": ["calibrate", "runs", LOG, "--cluster", "dgx-h100"],
+    "calibrate spread": ["calibrate", "spread", "tests/fuzz/corpus/record/run.json"],
+    "import launch": ["import", "launch", "examples/pretrain.sh", "--cluster", "dgx-h100", "--gpus", 64],
+    "cluster new": ["cluster", "new", "--node", "dgx-h100", "--nodes", 4],
+    "cluster check": ["cluster", "check", "examples/cluster.json"],
+    "whatif": ["whatif", "tests/fuzz/corpus/scenario/two.json"],
+    "hardware list": ["hardware", "list"],
+    "hardware show": ["hardware", "show", "dgx-h100"],
+    "schema": ["schema", "job"],
+    "completion": ["completion", "bash"],
+    "man": ["man"],
+    "help": ["--help"],
+    "help of a command": ["plan", "--help"],
+    "version": ["--version"],
+    "json": ["model", "list", "--json"],
 }
+
+
+def subcommands(path=()):
+    """Every command of the program that has none below it."""
+    lines = Run(*path, "--help").stdout.partition("\nSubcommands:\n")[2].splitlines()
+    below = [line.split()[0] for line in lines[: lines.index("") if "" in lines else None] if line.startswith("  ") and line[2] != " "]
+    return [found for name in below for found in subcommands((*path, name))] or [" ".join(path)]
+
+
+def test_every_subcommand_is_there():
+    found = subcommands()
+    assert len(found) > 20 and set(found) <= set(COMMANDS)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_full_stdout(command):
     with open("/dev/full", "w") as full:
         run = Run(*COMMANDS[command], stdout=full)
-    assert run.returncode == 74
-    assert run.stderr == "meshwright: cannot write to stdout: No space left on device\n"
+    assert run.returncode == 74, run.stderr
+    assert run.stderr.splitlines()[-1] == "meshwright: cannot write to stdout: No space left on device"
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_closed_stdout(command):
     run = Run(*COMMANDS[command], stdout=None, preexec=lambda: os.close(1))
-    assert run.returncode == 74
-    assert run.stderr.startswith("meshwright: cannot write to stdout: ")
+    assert run.returncode == 74, run.stderr
+    assert run.stderr.splitlines()[-1].startswith("meshwright: cannot write to stdout: ")
 
 
 def test_a_closed_stdout_does_not_end_in_a_file(tmp_path):

@@ -90,7 +90,7 @@ constexpr More more[] = {{Resource::compute, 2},
 // More of anything never makes a step longer: twice of it, and a tenth more.
 TEST(AnyJobLaws, MoreOfAResourceIsNeverSlower) {
   over(18, many(200), [](const AnyCase& c) {
-    const double most = step(c.job, c.layout) * (1 + slack_of(c));
+    const double most = step(c.job, c.layout) * (1 + slack);
     for (const auto& [resource, factor] : more) {
       EXPECT_LE(step(scaled(c.job, resource, factor), c.layout), most) << name(resource) << " x " << factor;
     }

@@ -28,6 +28,58 @@ def run(code, seconds=60):
     return subprocess.run([sys.executable, "-c", PRELUDE + code], capture_output=True, text=True, timeout=seconds)
 
 
+#: Every function with arguments that it takes, a value of every class, and values of wrong types. call() lets errors of
+#: both kinds pass, a line each, and notes all else.
+WRONG = """
+import resource
+prediction, curve = mw.predict(job, layout), mw.collective_curve("all_reduce", cluster=job.cluster, sizes=[1024.0, 2048.0])
+searched = {"job": job, "top": 1, "variants": False, "threads": 1, "max_micro_batch": 1, "tp_in_domain": False, "fix": "tp=2,pp=1", "exclude": None,
+            "max_memory": None, "objective": "time", "pareto": None, "constraints": None, "accelerators": None, "progress": None}
+found, planned = mw.search(**searched), mw.plan(**searched)
+logs = {"hardware": None, "model": "", "cluster": "", "nodes": 0, "gpus": 0, "seq_len": 0}
+values = [job, layout, job.cluster, job.model, job.cluster.node, job.cluster.accelerator, job.cluster.network, job.model.parameters, prediction,
+          found, planned, prediction.breakdown, mw.place_group(job.cluster, 8)[0]]
+ARGUMENTS = {
+    "Cluster": job.cluster.to_dict(), "Layout": layout.to_dict(), "Model": job.model.to_dict(), "Scenario": {"file": "nowhere.json"},
+    "Job": {"model": job.model, "cluster": job.cluster, "seq_len": 8, "global_batch": 16, "precision": "", "framework": "", "framework_version": "",
+            "accelerators": 0, "moe_imbalance": None, "recipe": None, "document_len": None},
+    "ResultStore": {"file": "/nowhere/x", "scenario": None},
+    "accelerators": {"hardware": None}, "cluster": {"name": "dgx-h100", "nodes": 2, "accelerators": 0, "hardware": None},
+    "clusters": {"hardware": None}, "models": {}, "nodes": {"hardware": None}, "model": {"name": "llama-3.1-8b"},
+    "collective": {"name": "all_reduce", "cluster": job.cluster, "sizes": [8.0], "ranks": 8, "stride": 1, "algorithm": "", "protocol": ""},
+    "collective_curve": {"name": "all_reduce", "cluster": job.cluster, "sizes": [8.0], "ranks": 8, "stride": 1, "algorithm": "", "protocol": ""},
+    "place_group": {"cluster": job.cluster, "size": 8, "stride": 1},
+    "launcher_flags": {"job": job, "layout": layout, "dialect": ""}, "predict": {"job": job, "layout": layout}, "violation": {"job": job, "layout": layout},
+    "search": searched, "plan": {**searched, "why_not": None}, "run": {"job": job, "tokens": "1T", "layout": layout, "assume": None},
+    "parse_bandwidth": {"text": "1 GB/s"}, "parse_bytes": {"text": "1 GB"}, "parse_time": {"text": "1 s"}, "readable": {"value": 1.0, "unit": "s"},
+    "validate": {"records": ["nowhere"], **logs}, "calibrate": {"records": ["nowhere"], **logs},
+    "sweep": {"job": job, "executor": None, "store": None, "chunk": 4, "progress": False, "tp": [1]},
+    "whatif": {"scenario": {}, "executor": None, "store": None, "chunk": 4, "progress": False},
+    "to_dataframe": {"results": found}, "to_matplotlib": {"figure": mw.timeline(prediction)},
+    "waterfall": {"prediction": prediction, "against": None, "title": None}, "timeline": {"prediction": prediction, "title": None},
+    "stage_memory": {"prediction": prediction, "title": None}, "busbw": {"curves": curve, "title": ""}, "scaling": {"predictions": [prediction], "title": ""},
+    "layout_map": {"results": found, "x": "tp", "y": "pp", "value": "step_time_s", "title": ""},
+    "pareto": {"result": found, "x": "peak_memory_bytes", "y": "step_time_s", "title": None},
+}
+assert set(ARGUMENTS) == {name for name in mw.__all__ if callable(getattr(mw, name))} - {
+    "Accelerator", "Calibration", "CollectiveCurve", "Error", "Level", "Network", "Node", "Outcome", "ParameterCounts", "Plan", "Prediction",
+    "SearchResult", "Term", "Transformer", "Validation", "WhatIf"}  # which answers are made of
+VALUES = [None, "", "x", "x" * 10_000, "a\\0b", "\\udc80", 7, -1, 2**80, 0.5, math.nan, math.inf, True, b"\\xff", [], [None], [{}], [5], (), {}, {"a": 1}, {1: 2}, object()]
+failed = []
+os.chdir(__import__("tempfile").mkdtemp())
+
+def call(use, where, *also):
+    try:
+        use()
+    except (TypeError, *also):
+        pass
+    except mw.Error as error:
+        if "\\n" in str(error) or len(str(error)) > 5000 or "Unable to cast" in str(error):
+            failed.append((where, str(error)[:300]))
+    except Exception as error:
+        failed.append((where, type(error).__name__, str(error)[:300]))
+"""
+
 CASES = {
     "setters of a layout": """
 for field in ("tp", "cp", "pp", "vp", "dp", "ep", "micro_batch"):
@@ -146,7 +198,12 @@ for arguments in ({"objective": wrong}, {"constraints": {"c": wrong}}):
         assert error.args == ("mine",)
     else:
         raise AssertionError("swallowed")
-refused(lambda: mw.search(job, objective=7), "objective")
+try:
+    mw.search(job, objective=7)
+except TypeError as error:
+    assert str(error) == "objective: found int, expected a name or a function of an Outcome"
+else:
+    raise AssertionError("not refused")
 """,
     "interrupts": """
 big = mw.Job(model=mw.model("deepseek-v3"), cluster=mw.cluster("dgx-h100", nodes=2048), seq_len=4096, global_batch=15360)
@@ -190,6 +247,95 @@ again = []
 frame = mw.sweep(job, store=store, chunk=4, progress=lambda done, total: again.append(done), **grid)
 assert told == [4] and again[0] == 8 and again[-1] == 48, (told, again)
 assert frame.equals(mw.sweep(job, **grid)) or len(frame) == 48
+""",
+    "wrong types": WRONG + """
+for name, arguments in ARGUMENTS.items():
+    call(getattr(mw, name), name)
+    call(lambda: getattr(mw, name)(**arguments, unknown=1), name + " with an unknown argument")
+    for argument in arguments:
+        for wrong in VALUES:
+            if (name, argument, wrong) not in [("validate", "records", empty) for empty in ([], {}, "")]:  # the published ones
+                call(lambda: getattr(mw, name)(**{**arguments, argument: wrong}), f"{name}({argument}={wrong!r:.60})")
+assert not failed, failed
+""",
+    "wrong types of members": WRONG + """
+SKIPPED = {"__class__", "__init_subclass__", "__subclasshook__", "__new__", "__getattribute__", "__setattr__", "__delattr__", "__dir__",
+           "__sizeof__", "__format__", "_pybind11_conduit_v1_"}
+for value in values:
+    kind = type(value)
+    for name in sorted(set(dir(kind)) - SKIPPED):
+        where = f"{kind.__name__}.{name}"
+        if not callable(getattr(kind, name)):
+            for wrong in VALUES:
+                call(lambda: setattr(value, name, wrong), f"{where} = {wrong!r:.60}", AttributeError)
+            continue
+        call(getattr(value, name), where)
+        for wrong in VALUES:
+            call(lambda: getattr(value, name)(wrong), f"{where}({wrong!r:.60})", *([IndexError] if name == "__getitem__" else []))
+            for key in ["layers", "nodes", "seq_len", "tp", "network"] if name in ("replace", "with_network") else []:
+                call(lambda: getattr(value, name)(**{key: wrong}), f"{where}({key}={wrong!r:.60})")
+assert not failed, failed
+""",
+    "damaged pickles": WRONG + """
+for value in values:
+    kind, good = type(value), value.__getstate__()
+    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+        assert pickle.loads(pickle.dumps(value, protocol)) == value
+    states = [*VALUES, (None,), ("",) * 5, ("{}",) * 5, ("{}", ()), ("{}", (1,)), ("{}", ("/nowhere",)), good[:-1], (*good, 1)]
+    states += [good[:at] + (wrong,) + good[at + 1 :] for at in range(len(good)) for wrong in [*VALUES, ("",), ("{}",), "{}", "[]"]]
+    for state in states:
+        def restored():
+            again = kind.__new__(kind)
+            again.__setstate__(state)
+            repr(again), again._repr_html_(), again == value
+        call(restored, f"{kind.__name__} of {state!r:.80}")
+assert not failed, failed
+refused(lambda: mw.Layout.__new__(mw.Layout).__setstate__(()), "state of a Layout", "IndexError", "expected")
+""",
+    "damaged documents": WRONG + """
+for kind, fields in ((mw.Validation, 1), (mw.Calibration, 3), (mw.WhatIf, 3), (mw.CollectiveCurve, 2)):
+    for text in ("", "x", "{}", "[]", "null", "NaN", '{"runs": 5, "results": 5}', "[" * 100_000, "{" * 100_000):
+        value = kind(*[text] * fields)
+        for name in dir(value):
+            if not name.startswith("__") and name not in ("_member", "write"):
+                call(lambda: getattr(value, name)() if callable(getattr(type(value), name, None)) else getattr(value, name), f"{kind.__name__}.{name}")
+assert not failed, failed
+""",
+    "objects that nothing initialised": WRONG + """
+import copy
+for kind in (getattr(mw, name) for name in mw.__all__):
+    if not isinstance(kind, type) or issubclass(kind, Exception):
+        continue
+    empty = kind.__new__(kind)
+    for name in dir(kind):
+        for use in (lambda: getattr(empty, name), lambda: getattr(empty, name)(), lambda: setattr(empty, name, 1)):
+            call(use, f"{kind.__name__}.{name}", AttributeError)
+    for use in (repr, str, hash, len, list, pickle.dumps, copy.copy, copy.deepcopy, lambda x: x == x, lambda x: x[0], mw.to_dataframe):
+        call(lambda: use(empty), f"{use} of a {kind.__name__}", AttributeError)
+assert not failed, failed
+for use in (lambda: repr(mw.Job.__new__(mw.Job)), lambda: mw.predict(mw.Job.__new__(mw.Job), layout), lambda: mw.Layout.__new__(mw.Layout).tp):
+    try:
+        use()
+    except TypeError as error:
+        assert "__init__" in str(error)
+    else:
+        raise AssertionError("not refused")
+""",
+    "stores of something else": """
+import sqlite3, tempfile
+store = os.path.join(tempfile.mkdtemp(), "mine.db")
+with sqlite3.connect(store) as theirs:
+    theirs.execute("CREATE TABLE rows (mine TEXT)")
+before = open(store, "rb").read()
+refused(lambda: mw.sweep(job, store=store, tp=[1]), "mine.db", "store of a sweep")
+assert open(store, "rb").read() == before
+refused(lambda: mw.sweep(job, store="/", tp=[1]), "store of a sweep")
+other = os.path.join(os.path.dirname(store), "sweep.db")
+mw.sweep(job, store=other, tp=[1, 2])
+with sqlite3.connect(other) as damaged:
+    damaged.execute("UPDATE rows SET row = 'no JSON'")
+refused(lambda: mw.sweep(job, store=other, tp=[1, 2]), "sweep.db", "no JSON")
+refused(lambda: mw.sweep(job, tp=list(range(1, 2000)), pp=list(range(1, 2000))), "points")
 """,
     "locales": """
 import locale
