@@ -339,7 +339,7 @@ TEST(Step, GradientsAddedApartMoveWhatTheirFormatsAsk) {
     return backward(10) - backward(0);
   };
   EXPECT_GT(added("bf16"), 0);
-  EXPECT_NEAR(added("fp16") / added("bf16"), 0.6, 0.001);
+  EXPECT_NEAR(added("fp16") / added("bf16"), 0.6, 0.01) << "long transfers alone reach all of the rate";
 }
 
 // gpt-oss: 28 bytes an element of the experts' outputs and a backward of 1.7 times that where each expert's are added
