@@ -326,6 +326,22 @@ TEST(Step, DispatchersThatSendOnceSortOnce) {
   EXPECT_EQ(moved("deepep"), moved("hybridep"));
 }
 
+// A gradient of bf16 is read and the sum in fp32 read and written; in fp16 both and the sum are of two bytes.
+TEST(Step, GradientsAddedApartMoveWhatTheirFormatsAsk) {
+  const Job job = test_job(gpt(16, 4096, 32), 8, 2048, 64, "megatron-deepspeed");
+  const auto added = [&](const char* format) {
+    const auto backward = [&](double traffic) {
+      const Job own = with_stack(job, [&](Framework& stack) { stack.kernels.accumulation_traffic = traffic; });
+      Tables tables(with_precision(own, format));
+      KernelTimes times = tables.entries({.dp = 8}).shard->sections[1].backward_kernels;
+      return times.of(OperatorKind::memory_bound).value();
+    };
+    return backward(10) - backward(0);
+  };
+  EXPECT_GT(added("bf16"), 0);
+  EXPECT_NEAR(added("fp16") / added("bf16"), 0.6, 0.01) << "long transfers alone reach all of the rate";
+}
+
 // gpt-oss: 28 bytes an element of the experts' outputs and a backward of 1.7 times that where each expert's are added
 // apart, one pass where they are grouped, none inside the fused product.
 TEST(Step, BiasesOfExpertsAreAddedApart) {
