@@ -65,13 +65,8 @@ TEST(AnyJobLaws, WhatIsWrittenReadsBack) {
 }
 
 constexpr double rounding = 1e-9;
-/// Windows of forward and backward are shares of one time, and what moves kernels of one kind moves the shares: a
-/// little where kernels fill the step, more where they leave much of it to the host.
-constexpr double slack = 0.005, slack_by_host = 0.03;
-double slack_of(const AnyCase& c) {
-  const StepTime time = predict(c.job, c.layout).time;
-  return time.host > total(time) * 0.1 ? slack_by_host : slack;
-}
+/// Tiles, waves and protocols that a faster part makes another choice of.
+constexpr double slack = 0.005;
 
 struct More {
   Resource resource;
