@@ -161,7 +161,8 @@ struct StackKernels {
   double attention_efficiency = 1.0;     ///< what its fused attention kernels reach of the device's best
   double memory_traffic = 1.0;           ///< traffic of its memory-bound kernels over the operators' bytes
   double accumulation_traffic = 0;  ///< HBM bytes per parameter and micro-batch where gradients are added in a pass of
-                                    ///< their own; 0 = inside the weight-gradient GEMM
+                                    ///< their own, from bf16 into fp32; other formats move their share of it.
+                                    ///< 0 = inside the weight-gradient GEMM
 };
 
 /// visit(key, field) for each field of a part.
