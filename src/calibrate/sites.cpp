@@ -38,7 +38,7 @@ Traits traits_without(const RunPoint& p, const Elsewhere& devices, const Elsewhe
   Traits traits = traits_of(*p.run, published_spread());
   traits[static_cast<std::size_t>(Trait::new_device)] = !devices.has(p);
   traits[static_cast<std::size_t>(Trait::new_stack)] =
-      !traits[static_cast<std::size_t>(Trait::unknown_stack)] && !stacks.has(p);
+      traits[static_cast<std::size_t>(Trait::unknown_stack)] || !stacks.has(p);
   return traits;
 }
 

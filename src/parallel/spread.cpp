@@ -124,8 +124,9 @@ Traits traits_of(const Job& job, const Spread& spread) {
   set(Trait::experts, job.model.is_moe());
   set(Trait::adapters, job.recipe.trainable.kind == TrainableKind::lora);
   set(Trait::long_context, job.seq_len > longest_context_of_most);
+  // A stack that no profile knows is new to the fit too: its band is never narrower than a new one's.
   set(Trait::unknown_stack, job.framework.defaults.any_stack);
-  set(Trait::new_stack, !job.framework.defaults.any_stack && !listed(spread.stacks, job.framework.name));
+  set(Trait::new_stack, job.framework.defaults.any_stack || !listed(spread.stacks, job.framework.name));
   set(Trait::new_device, !listed(spread.devices, job.cluster.accelerator.name));
   return held;
 }

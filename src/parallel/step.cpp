@@ -49,14 +49,15 @@ void add_gathers(Slot& slot, double count, const BlockCost& block, const StepCon
                                bytes(block.expert_parameters, block.expert_packed));
   const Seconds scatter =
       moved(&GroupCosts::reduce_scatter, block.trained * c.reduce_bytes, block.expert_trained * c.reduce_bytes);
-  const Pass& redone = block.recompute[static_cast<std::size_t>(mode)];
-  const Seconds again = redone.total() - redone.expert;
   const Seconds gathers = l.overlap_param_gather ? gather : Seconds{};
   const Seconds scatters = l.overlap_grad_reduce ? scatter : Seconds{};
   const Seconds alone = 2 * (gather - gathers) + (scatter - scatters);
-  // What experts exchange meanwhile takes the links that a gather would.
-  const auto free = [](const Pass& pass) { return pass.total() - pass.expert; };
+  // What experts exchange meanwhile, beside kernels or not, takes the links that a gather would.
+  const auto free = [](const Pass& pass) {
+    return std::max(Seconds{}, pass.total() - pass.expert - pass.expert_hidden);
+  };
   const Overlap forward = overlap(free(block.forward), gathers, c.fsdp_overlap_penalty);
+  const Seconds again = free(block.recompute[static_cast<std::size_t>(mode)]);
   const Overlap backward = overlap(free(block.backward) + again, gathers + scatters, c.fsdp_overlap_penalty);
   slot.gather += count * (forward.exposed + backward.exposed + alone);
   slot.gather_hidden += count * (forward.hidden + backward.hidden);

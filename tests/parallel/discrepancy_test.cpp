@@ -60,7 +60,7 @@ TEST(Discrepancy, ASearchMultipliesByWhatIsExpected) {
     }
   }
   EXPECT_GE(least, errors.least());
-  EXPECT_LT(least, 0.995);
+  EXPECT_LT(least, 0.996);
   EXPECT_GT(most, 1.003 * least);
 }
 

@@ -600,6 +600,22 @@ TEST(Step, ExchangesTakeMultiprocessorsFromTheKernelsBeside) {
   EXPECT_LT(step.time.expert_parallel.value(), moved);
 }
 
+// One window hides one transfer at a time: kernels beside an exchange of experts hide no gathers of ZeRO-3 meanwhile,
+// neither the pass's own nor what is done again.
+TEST(Step, WhatHidesExpertsHidesNoGathers) {
+  const Job job = with_recipe(job_on("dgx-h100", 16, mixture(16, 64, 8), 4096, 128),
+                              R"({"kernels": {"dispatcher": "deepep", "delay_wgrad": true}})");
+  for (const Recompute recompute : {Recompute::none, Recompute::full}) {
+    Layout layout{.dp = 16, .ep = 8, .etp = 1, .zero_stage = 3, .recompute = recompute};
+    const Step apart = step_of(job, layout);
+    layout.ep_comm_overlap = true;
+    const Step beside = step_of(job, layout);
+    EXPECT_GT(beside.hidden.expert_parallel, apart.hidden.expert_parallel);
+    EXPECT_LE(beside.hidden.data_parallel, apart.hidden.data_parallel);
+    EXPECT_LE(beside.hidden.expert_parallel + beside.hidden.data_parallel, beside.time.compute + beside.time.recompute);
+  }
+}
+
 // ZeRO-2 keeps a shard of the gradients from one micro-batch to the next: each micro-batch reduces and scatters its
 // own. A pipeline adds them up first.
 TEST(Step, ShardedGradientsAreReducedEveryMicroBatch) {
