@@ -99,8 +99,11 @@ constexpr RuleRow table[] = {
        if (job.recipe.kernels.shared_expert_overlap)
          return {"recipe kernels shared_expert_overlap false", "shared experts beside dispatch and combine"};
        if (overlap_refuses_graphs(job)) {
-         const auto graphs = static_cast<std::size_t>(job.recipe.kernels.cuda_graphs);
-         return {"recipe kernels cuda_graphs none", fmt::format("cuda_graphs {}", cuda_graph_names[graphs])};
+         const CudaGraphs graphs = job.recipe.kernels.cuda_graphs;
+         if (graphs == CudaGraphs::partial && job.framework.rules.ep_overlap_with_graphs)
+           return {"recipe kernels graph_parts without mlp", "mlp among them"};
+         return {"recipe kernels cuda_graphs none",
+                 fmt::format("cuda_graphs {}", cuda_graph_names[static_cast<std::size_t>(graphs)])};
        }
        if (l.recompute == Recompute::full) return {"recompute none or selective", "recompute full"};
        return {"vp > 1 with a pipeline: two micro-batches on a stage at once", fmt::format("pp {}, vp 1", l.pp)};

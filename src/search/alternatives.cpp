@@ -62,11 +62,9 @@ int percent_that_fits(const Prediction& p) { return static_cast<int>(std::lround
 Alternative surer(Prediction prediction, const Prediction& best) {
   const int from = percent_that_fits(best), to = percent_that_fits(prediction);
   const double longer = prediction.step_time / best.step_time - 1;
-  const int count = prediction.layout.accelerators();
-  const std::string on = count == best.layout.accelerators() ? "" : fmt::format(" on {} accelerators", count);
-  const std::string words = fmt::format("{} % that it fits instead of {} %: {} a step ({:+.1f} %){}, {}, {}", to, from,
-                                        format(prediction.step_time), 100 * longer, on,
-                                        format(prediction.memory.reserved), describe_layout(prediction.layout));
+  const std::string words = fmt::format("{} % that it fits instead of {} %: {} a step ({:+.1f} %), {}, {}", to, from,
+                                        format(prediction.step_time), 100 * longer, format(prediction.memory.reserved),
+                                        describe_layout(prediction.layout));
   return {"memory", from, to, std::move(prediction), words};
 }
 
@@ -212,16 +210,12 @@ std::vector<Alternative> fewer_accelerators(const Job& job, const SearchOptions&
 
 std::optional<Alternative> with_memory_to_spare(const Job& job, const SearchOptions& asked, const Prediction& best) {
   if (best.fit == Fit::fits) return std::nullopt;
+  const Job used = with_accelerators(job, best.layout.accelerators());
   SearchOptions options = best_only(asked);
   // Nine of ten measured peaks lie below so many times the predicted one.
   const Bytes surely = parallel::usable_memory(job) / parallel::memory_band(job).high;
   options.max_memory = options.max_memory > Bytes{} ? std::min(options.max_memory, surely) : surely;
-  std::optional<Prediction> found = best_of(job, options);
-  if (!found) {
-    options = best_only(asked);
-    options.objective = objective("memory", "with_memory_to_spare");
-    found = best_of(job, options);
-  }
+  std::optional<Prediction> found = best_of(used, options);
   if (!found || percent_that_fits(*found) <= percent_that_fits(best)) return std::nullopt;
   return surer(std::move(*found), best);
 }

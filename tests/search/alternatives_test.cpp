@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "meshwright/search/counts.hpp"
+#include "meshwright/search/plan.hpp"
 #include "meshwright/search/what_helps.hpp"
 #include "meshwright/search/why_not.hpp"
 #include "search/jobs.hpp"
@@ -91,6 +92,25 @@ TEST(Alternatives, ALayoutWithMemoryToSpare) {
   SearchOptions sure;
   sure.max_memory = other->prediction.memory.reserved;
   EXPECT_EQ(search(job, sure).best.front().prediction.layout, other->prediction.layout);
+}
+
+// It is of as many accelerators as the answer, whatever the objective, and none where nothing is sure to fit.
+TEST(Alternatives, MemoryToSpareIsOfTheSameAccelerators) {
+  const Job job = test_job("llama-3.1-70b", "dgx-h100", 8, 8192, 256);
+  SearchOptions options;
+  options.objective = objective("gpus", "test");
+  const Plan found = plan(job, {.search = options});
+  const Prediction& best = found.result.best.front().prediction;
+  const auto spare = std::ranges::find(found.alternatives, "memory", &Alternative::what);
+  if (best.fit != Fit::fits && spare != found.alternatives.end()) {
+    EXPECT_EQ(spare->prediction.layout.accelerators(), best.layout.accelerators());
+  }
+  const Job small = test_job("deepseek-v3", "gb200-nvl72", 18, 4096, 2048);
+  const Prediction tight = search(small).best.front().prediction;
+  ASSERT_NE(tight.fit, Fit::fits);
+  if (const auto other = with_memory_to_spare(small, {}, tight)) {
+    EXPECT_EQ(other->prediction.fit, Fit::fits);
+  }
 }
 
 // Ten percent more batch, and what a search of it finds beyond the layout at hand.

@@ -29,8 +29,7 @@ std::vector<Alternative> nearest_that_run(const Job& job, const SearchOptions& o
 /// for the machine: nodes that are no power of two, or a scale-up domain that is cut.
 std::vector<Alternative> fewer_accelerators(const Job& job, const SearchOptions& options, const Prediction& best);
 
-/// Where `best` is not sure to fit (Fit::fits): the best layout that is, else the one with the least memory. Nothing
-/// where that is `best`.
+/// Where `best` is not sure to fit (Fit::fits): the best layout of as many accelerators that is. Nothing where none is.
 std::optional<Alternative> with_memory_to_spare(const Job& job, const SearchOptions& options, const Prediction& best);
 
 }  // namespace meshwright::search
