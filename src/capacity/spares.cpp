@@ -12,8 +12,9 @@ double shortage(double in_repair, int spares) {
   if (spares <= 0 || in_repair >= hopeless) return 1;
   if (in_repair <= 0) return 0;
   // At most m^k / k!, which is no number that is told from 0 long before the function's own factorials overflow.
+  // (std::lgamma writes a global sign, which threads of a sweep would share.)
   constexpr double nothing = -700;
-  if (spares * std::log(in_repair) - std::lgamma(spares + 1.0) < nothing) return 0;
+  if (spares * std::log(in_repair) - boost::math::lgamma(spares + 1.0) < nothing) return 0;
   return boost::math::gamma_p(static_cast<double>(spares), in_repair);
 }
 
