@@ -46,7 +46,7 @@ constexpr TopologyAlias aliases[] = {{"leaf-spine", "fat-tree"},
 template <class Rows, class Row>
 std::vector<std::string> texts_of(const Rows& rows, std::string_view Row::*text) {
   std::vector<std::string> all;
-  for (const Row& row : rows) all.emplace_back(row.*text);
+  std::ranges::transform(rows, std::back_inserter(all), [text](const Row& row) { return std::string(row.*text); });
   return all;
 }
 
@@ -289,7 +289,7 @@ Switch network_switch(const Cluster& cluster, const CatalogData& catalog) {
   if (!cluster.network.switch_name.empty())
     return split_to(catalog.switch_named(cluster.network.switch_name, "network/switch"), port);
   // Planes split the ports of the switch that one would take anyway; one whose ports don't split gives way.
-  const Switch usual = catalog.usual_switch(cluster.fabric, nic), split = split_to(usual, port);
+  Switch split = split_to(catalog.usual_switch(cluster.fabric, nic), port);
   if (ports_a_nic(cluster) > 1 && split.port_bandwidth > port * 1.001)
     return catalog.usual_switch(cluster.fabric, port);
   return split;

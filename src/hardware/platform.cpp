@@ -97,7 +97,7 @@ Medium medium_at(const CatalogData& catalog, const Cluster& cluster, std::span<c
   const FabricMedium& row = rows.front();
   const BytesPerSecond nic = cluster.node.nic_bandwidth;
   const Medium& found = *find_medium(catalog, row.medium);
-  const Medium own = row.stand_in ? standing_in(found, cluster.fabric.name) : found;
+  Medium own = row.stand_in ? standing_in(found, cluster.fabric.name) : found;
   const double share = std::max(beyond(nic, row.nic_bandwidth), beyond(nic * cluster.node.nics, row.node_bandwidth));
   if (share == 0 || rows.size() == 1) return own;
   const Medium next = medium_at(catalog, cluster, rows.subspan(1));

@@ -62,8 +62,9 @@ ScaleUpKind scale_up(const Reader& member) { return static_cast<ScaleUpKind>(mem
 /// A torus may state the edges of its slice behind its name, which check_network() looks at.
 std::string topology(const Reader& member) {
   if (member.is_string()) {
-    const std::string text = member.string(), kind(torus_kind(text));
-    if (const std::string named = topology_named(text); named != text) return named;
+    std::string text = member.string();
+    const std::string kind(torus_kind(text));
+    if (std::string named = topology_named(text); named != text) return named;
     if (kind != text && std::ranges::find(topologies(), kind) != topologies().end()) return text;
   }
   return topologies()[member.one_of(topologies())];
